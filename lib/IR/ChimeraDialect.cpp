@@ -18,6 +18,8 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace chimera;
 
@@ -72,6 +74,27 @@ static LogicalResult verifyOpenSizes(Operation *op, NamedAttribute attribute) {
          << attribute.getName().getValue()
          << "' must be an array of numbers from " << least
          << " on, one for each open size, got " << attribute.getValue();
+}
+
+/// A sum comes after what its terms are multiples of.
+static LogicalResult verifyOpenSums(Operation *op, Attribute value) {
+  auto open = op->getAttrOfType<DenseI64ArrayAttr>(
+      ChimeraDialect::getOpenSizesAttrName());
+  auto sums = dyn_cast<ArrayAttr>(value);
+  bool isList = open && sums && sums.size() <= open.size();
+  for (auto [index, sum] : llvm::enumerate(isList ? sums : ArrayAttr())) {
+    auto terms = dyn_cast<DenseI64ArrayAttr>(sum);
+    int64_t left = open.size() - sums.size() + index;
+    isList &= terms && std::accumulate(terms.asArrayRef().begin(),
+                                       terms.asArrayRef().end(),
+                                       int64_t(0)) == open[left];
+  }
+  if (isList)
+    return success();
+  return op->emitError("'") << ChimeraDialect::getOpenSumsAttrName()
+                            << "' must list the terms of the last open sizes, "
+                               "such as [array<i64: 1048583, 1>], got "
+                            << value;
 }
 
 LogicalResult
@@ -136,6 +159,8 @@ ChimeraDialect::verifyOperationAttribute(Operation *op,
   if (attribute.getName() == getOpenSizesAttrName() ||
       attribute.getName() == getPlannedSizesAttrName())
     return verifyOpenSizes(op, attribute);
+  if (attribute.getName() == getOpenSumsAttrName())
+    return verifyOpenSums(op, attribute.getValue());
   if (attribute.getName() != getMicroKernelsAttrName())
     return success();
   auto kernels = dyn_cast<ArrayAttr>(attribute.getValue());

@@ -157,8 +157,11 @@ std::string chimera::runner::describeVersions(ModuleOp planned,
       parts.push_back(function.getName().drop_front(entry.size() + 1).str());
     if (!sizes || (!isVersion && function.getName() != entry))
       continue;
-    std::string open =
-        "any, by a plan for " + toString(sizes.asArrayRef().vec());
+    auto sums = function->getAttrOfType<ArrayAttr>(
+        ChimeraDialect::getOpenSumsAttrName());
+    ArrayRef<int64_t> own =
+        sizes.asArrayRef().drop_back(sums ? sums.size() : 0);
+    std::string open = "any, by a plan for " + toString(own.vec());
     std::string guard = describeGuard(function);
     any = guard.empty() ? open : open + ", if " + guard + "; " + any;
   }

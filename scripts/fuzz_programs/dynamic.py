@@ -5,8 +5,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 #===------------------------------------------------------------------------===#
-"""Products and attention of which batches, rows or keys have any number. Most are
-of f32; some have narrow tensors."""
+"""Products and attention of which batches, rows or keys have any number, and rows
+of several tensors one behind the other. Most are of f32; some have narrow tensors."""
 
 from .narrow import Narrow, tensor
 
@@ -20,6 +20,8 @@ class Dynamic(Narrow):
         self.share = self.rng.choice([0, 0, 0, 0.5])
         # What each size that is not known is read from.
         self.sizes = {}
+        # Sizes of what is joined.
+        self.sums = set()
 
     def type(self, narrow=0.75):
         return super().type(narrow * self.share)
@@ -41,6 +43,31 @@ class Dynamic(Narrow):
                 self.sizes[size] = (value, dim)
         return value
 
+    def joined(self, value):
+        """By chance, rows of others before or behind those of `value`."""
+        name, shape, element = value
+        dims = [dim for dim, size in enumerate(shape[:-1]) if size in self.sizes]
+        if not dims or self.rng.random() > 0.3 or self.sums & set(shape):
+            return value
+        dim = self.rng.choice(dims)
+        parts = [value]
+        for _ in range(self.rng.choice([1, 1, 2])):
+            size = self.rng.choice([1, 3, shape[dim]])
+            other = self.argument(shape[:dim] + (size,) + shape[dim + 1:])
+            parts.append(self.elementwise([other], [None], other[1], "convert", element))
+        self.rng.shuffle(parts)
+        size = f"%s{len(self.sums)}"
+        self.sums.add(size)
+        whole = shape[:dim] + (size,) + shape[dim + 1:]
+        operands = ", ".join(part[0] for part in parts)
+        types = ", ".join(tensor(part[1], element) for part in parts)
+        value = self.emit(f"tensor.concat dim({dim}) {operands} : ({types})"
+                          f" -> {tensor(whole, element)}", whole, element)
+        index = self.emit(f"arith.constant {dim} : index", (), "index")
+        self.lines.append(f"  {size} = tensor.dim {value[0]}, {index[0]}"
+                          f" : {tensor(whole, element)}")
+        return value
+
     def attention(self):
         choice = self.rng.choice
         batch = [self.open(choice([1, 2, 3]))] if self.rng.random() < 0.6 else []
@@ -56,10 +83,11 @@ class Dynamic(Narrow):
     def perceptron(self):
         size = lambda: self.rng.choice([1, 3, 8, 17, 32, 50, 96])
         batch = [self.open(2)] if self.rng.random() < 0.3 else []
-        value = self.argument(batch + [self.open(size(), 0.9), size()])
+        value = self.joined(self.argument(batch + [self.open(size(), 0.9), size()]))
         for _ in range(self.rng.randrange(1, 4)):
             value = self.between(self.matmul(value, self.open(size(), 0.1)))
-        return value
+            value = self.joined(value)
+        return self.between(value)
 
     def build(self):
         self.result = self.rng.choice([self.attention, self.perceptron])()

@@ -21,10 +21,20 @@
 
 namespace chimera {
 
+/// Stands, behind other extents that a loop may have, for any that is smaller;
+/// alone, for any.
+constexpr int64_t anyExtent = 0;
+
 class OpenSizes {
 public:
   /// Those of the function around `op`; none if it lists none.
   explicit OpenSizes(mlir::Operation *op);
+
+  /// One more, which stands for a sum of sizes.
+  void add(int64_t placeholder, int64_t size) {
+    placeholders.push_back(placeholder);
+    planned.push_back(size);
+  }
 
   bool empty() const { return placeholders.empty(); }
   llvm::ArrayRef<int64_t> getPlaceholders() const { return placeholders; }

@@ -64,7 +64,11 @@ def Chimera_Dialect : Dialect {
     In code for any sizes, types have *placeholders* as long as chains are formed
     and planned: large primes, which nothing else divides, so that products of
     sizes stay what they are. The function lists them in `chimera.open_sizes`, and
-    in `chimera.planned_sizes` the sizes that plans are made for.
+    in `chimera.planned_sizes` the sizes that plans are made for. Sums of sizes,
+    as of tensors side by side, are placeholders, too: those at the end of the
+    list, for whose terms `chimera.open_sums` has an array each. With
+    `chimera.open_sizes = array<i64: 1048583, 1048584>` and `chimera.open_sums =
+    [array<i64: 1048583, 1>]`, 1048584 is one more than what 1048583 stands for.
 
     Micro kernels come from a registry of the context, and from the program: a
     list of them as its attribute `chimera.micro_kernels` comes first. See
@@ -149,6 +153,10 @@ def Chimera_Dialect : Dialect {
     /// Lists, for each placeholder, the size that plans are made for.
     static constexpr ::llvm::StringLiteral getPlannedSizesAttrName() {
       return ::llvm::StringLiteral("chimera.planned_sizes");
+    }
+    /// Lists the terms of each placeholder, among the last, that is a sum.
+    static constexpr ::llvm::StringLiteral getOpenSumsAttrName() {
+      return ::llvm::StringLiteral("chimera.open_sums");
     }
     /// Lists the dimensions of arguments that a version takes to be equal: of
     /// each size the arguments and dimensions, in turn.

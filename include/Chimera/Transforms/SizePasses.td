@@ -24,10 +24,11 @@ def VersionSizesPass : Pass<"chimera-version-sizes", "::mlir::ModuleOp"> {
     for common ones if there are no cases. It takes the place of the function. If
     it was assumed that dimensions are equal, which nothing but the types of
     arguments says, the function stays beside it, for calls in which they are not;
-    if the program computes with sizes otherwise than by products of them, so that
-    there is no such copy, the function stays alone, with a missed remark `sizes`
-    where it does. A number that the program asserts to be one of its sizes is that
-    size: the smaller of the number of queries and of the length of a cache, say.
+    if the program has sizes that are neither products of its own nor their sums
+    in tensors side by side, so that there is no such copy, the function stays
+    alone, with a missed remark `sizes` where it does. A number that the program
+    asserts to be one of its sizes is that size: the smaller of the number of
+    queries and of the length of a cache, say.
 
     A case has a number for each size that is not known, in the order of the
     arguments. Dimensions that operations need to be equal have one size, and so
@@ -92,8 +93,8 @@ def RestoreSizesPass
   let description = [{
     Where a function has open sizes (`chimera.open_sizes`), dimensions become
     dynamic again: types lose their placeholders, and what needs the size takes it
-    from the argument that has it. Chains are tiled before; plain operations may
-    be left.
+    from the argument that has it, or adds it up (`chimera.open_sums`). Chains and
+    groups outside them are tiled before; plain operations may be left.
 
     Example: see `test/Transforms/Sizes/restore-sizes.mlir`. In
 

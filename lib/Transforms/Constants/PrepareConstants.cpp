@@ -153,6 +153,9 @@ func::FuncOp Recipes::get(func::FuncOp origin, Value value, MemRefType type,
       LLVM::LinkageAttr::get(loc.getContext(), LLVM::Linkage::Internal));
   const StringRef ofOrigin[] = {ChimeraDialect::getVersionAttrName(),
                                 ChimeraDialect::getEqualSizesAttrName(),
+                                ChimeraDialect::getOpenSizesAttrName(),
+                                ChimeraDialect::getPlannedSizesAttrName(),
+                                ChimeraDialect::getOpenSumsAttrName(),
                                 LLVM::LLVMDialect::getEmitCWrapperAttrName()};
   for (StringRef name : ofOrigin)
     recipe->getOperation()->removeDiscardableAttr(name);

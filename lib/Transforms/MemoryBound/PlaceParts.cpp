@@ -17,6 +17,9 @@
 
 #include "Buffers/Updates.h"
 
+#include "Chimera/Chain/OpenSizes.h"
+#include "Chimera/IR/Chimera.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -82,7 +85,7 @@ class Whole {
 public:
   explicit Whole(Operation *op) : op(op), builder(op) {}
 
-  void addPart(Value value, ArrayRef<int64_t> offsets);
+  void addPart(Value value, ArrayRef<OpFoldResult> offsets);
   /// Builds the tensor; what no part covers is `border`, if anything. `low` and
   /// `high` say how much that is along each dimension.
   Value build(RankedTensorType type, Attribute border = {},
@@ -119,9 +122,9 @@ private:
 
 } // namespace
 
-void Whole::addPart(Value value, ArrayRef<int64_t> offsets) {
-  parts.push_back({value, getAsIndexOpFoldResult(builder.getContext(), offsets),
-                   findMaker(value, op->getBlock())});
+void Whole::addPart(Value value, ArrayRef<OpFoldResult> offsets) {
+  parts.push_back(
+      {value, llvm::to_vector(offsets), findMaker(value, op->getBlock())});
 }
 
 /// Parts in the order they are made in, copied ones last. Where two are made at
@@ -246,19 +249,45 @@ static bool areStatic(Operation *op) {
          llvm::all_of(op->getResultTypes(), isStatic);
 }
 
+/// Where what comes behind a part of `size` elements begins, if the part begins
+/// at `offset`. Open sizes are values: as numbers they would not be told from
+/// what else is added to them.
+static OpFoldResult advance(OpBuilder &builder, Location loc,
+                            OpFoldResult offset, int64_t size,
+                            const OpenSizes &open) {
+  std::optional<int64_t> known = getConstantIntValue(offset);
+  if (known && !open.isOpen(size))
+    return builder.getIndexAttr(*known + size);
+  Value length =
+      open.isOpen(size)
+          ? SizeOp::create(builder, loc, builder.getIndexType(), size)
+                .getResult()
+          : arith::ConstantIndexOp::create(builder, loc, size).getResult();
+  if (known == 0)
+    return length;
+  Value begin = getValueOrCreateConstantIndexOp(builder, loc, offset);
+  return arith::AddIOp::create(builder, loc, begin, length).getResult();
+}
+
 void chimera::placeParts(tensor::ConcatOp concat) {
   if (!areStatic(concat))
     return;
   RankedTensorType type = concat.getResultType();
   Whole whole(concat);
-  SmallVector<int64_t> offsets(type.getRank(), 0);
+  OpenSizes open(concat);
+  // Parts may be made, and placed, anywhere before.
+  OpBuilder builder(concat.getContext());
+  builder.setInsertionPointToStart(concat->getBlock());
+  SmallVector<OpFoldResult> offsets(type.getRank(), builder.getIndexAttr(0));
   for (Value part : concat.getInputs()) {
     auto partType = cast<RankedTensorType>(part.getType());
     // A part without elements might start where the whole ends.
     if (partType.getNumElements() == 0)
       continue;
     whole.addPart(part, offsets);
-    offsets[concat.getDim()] += partType.getDimSize(concat.getDim());
+    OpFoldResult &offset = offsets[concat.getDim()];
+    offset = advance(builder, concat.getLoc(), offset,
+                     partType.getDimSize(concat.getDim()), open);
   }
   concat.getResult().replaceAllUsesWith(whole.build(type));
   concat.erase();
@@ -276,7 +305,7 @@ void chimera::placeParts(tensor::PadOp pad) {
       !llvm::all_of(low, isNatural) || !llvm::all_of(high, isNatural))
     return;
   Whole whole(pad);
-  whole.addPart(pad.getSource(), low);
+  whole.addPart(pad.getSource(), getAsIndexOpFoldResult(pad.getContext(), low));
   pad.getResult().replaceAllUsesWith(
       whole.build(pad.getResultType(), number, low, high));
   pad.erase();

@@ -9,13 +9,15 @@
 // A prompt looks at as many keys of a cache as it has tokens: the smaller of
 // their number and of the length of the cache, as importers write it. That is
 // no product of sizes. But it meets the number of tokens in a product, and
-// importers assert that the two are equal there.
+// importers assert that the two are equal there. Positions are cut from a table
+// likewise, and meet the tokens in a sum, where they have to be as many.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Sizes/AssertedSizes.h"
 
 #include "Sizes/ShapeValues.h"
+#include "Sizes/SizeClasses.h"
 
 #include "Chimera/IR/Chimera.h"
 
@@ -23,6 +25,7 @@
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/SmallBitVector.h"
 
 using namespace mlir;
 using namespace chimera;
@@ -64,6 +67,49 @@ static std::optional<AssertedSize> findAssertedSize(func::FuncOp function) {
           definition->getParentOp() == function &&
           sides[own].getType().isIndex() && !sides[own].hasOneUse())
         return AssertedSize{sides[own], *size, check.getMsgAttr()};
+    }
+  }
+  return std::nullopt;
+}
+
+/// The placeholder that an argument has along a dimension of the class `known`.
+static std::optional<int64_t> findArgumentSize(func::FuncOp function,
+                                               const SizeClasses &classes,
+                                               const OpenSizes &open,
+                                               unsigned known) {
+  for (BlockArgument argument : function.getArguments())
+    if (auto type = dyn_cast<RankedTensorType>(argument.getType()))
+      for (auto [dim, size] : llvm::enumerate(type.getShape()))
+        if (llvm::is_contained(open.getPlaceholders(), size) &&
+            classes.getClass(argument, dim) == known)
+          return size;
+  return std::nullopt;
+}
+
+/// The first size that a slice in `function` is cut to which is not known, but
+/// has to be that of an argument.
+static std::optional<AssertedSize> findCutSize(func::FuncOp function) {
+  ShapeValues values(function);
+  SizeClasses classes(function);
+  OpenSizes open(function);
+  for (auto slice : function.getOps<tensor::ExtractSliceOp>()) {
+    llvm::SmallBitVector dropped = slice.getDroppedDims();
+    unsigned dim = 0;
+    for (auto [place, size] : llvm::enumerate(slice.getMixedSizes())) {
+      if (dropped.test(place))
+        continue;
+      unsigned known = classes.getClass(slice, dim++);
+      auto number = dyn_cast<Value>(size);
+      Operation *definition =
+          number ? skipCasts(number).getDefiningOp() : nullptr;
+      if (!definition || known == ~0u || values.getNumber(number) ||
+          definition->getParentOp() != function)
+        continue;
+      if (auto found = findArgumentSize(function, classes, open, known))
+        return AssertedSize{
+            skipCasts(number), *found,
+            StringAttr::get(function.getContext(),
+                            "sizes of tensors that meet are not the same")};
     }
   }
   return std::nullopt;
@@ -141,6 +187,8 @@ static void readByElements(tensor::ExtractSliceOp slice) {
 void chimera::takeAssertedSizes(func::FuncOp function) {
   while (std::optional<AssertedSize> asserted = findAssertedSize(function))
     takeSize(*asserted);
+  while (std::optional<AssertedSize> cut = findCutSize(function))
+    takeSize(*cut);
   ShapeValues values(function);
   OpenSizes open(function);
   for (auto slice : llvm::to_vector(function.getOps<tensor::ExtractSliceOp>()))

@@ -22,6 +22,7 @@
 
 #include "Chimera/IR/Chimera.h"
 
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -97,7 +98,7 @@ static MutableArrayRef<OpOperand> getShapeOperands(Operation *op) {
   return {};
 }
 
-/// Makes sizes of `slice` numbers along dimensions of which it takes all.
+/// Makes sizes of `slice` numbers along dimensions that have as many.
 static void fixWholeSizes(tensor::ExtractSliceOp slice,
                           const ShapeValues &values) {
   unsigned next = 0;
@@ -106,7 +107,8 @@ static void fixWholeSizes(tensor::ExtractSliceOp slice,
       continue;
     OpOperand &operand = slice.getSizesMutable()[next++];
     std::optional<int64_t> number = values.getNumber(operand.get());
-    if (!number || values.getSize(slice.getSource(), dim) != *number)
+    std::optional<int64_t> whole = values.getSize(slice.getSource(), dim);
+    if (!number || !whole || !values.isAtLeast(*whole, *number))
       continue;
     OpBuilder builder(slice);
     operand.set(
@@ -114,12 +116,41 @@ static void fixWholeSizes(tensor::ExtractSliceOp slice,
   }
 }
 
+/// Lists sums of sizes among those of `function`. Fails if it spells a number
+/// that would look like one.
+static LogicalResult nameSums(func::FuncOp function,
+                              const ShapeValues &values) {
+  if (values.getSums().empty())
+    return success();
+  Builder builder(function.getContext());
+  SmallVector<int64_t> numbers = findLargeNumbers(function), planned;
+  SmallVector<Attribute> terms;
+  for (const ShapeValues::Sum &sum : values.getSums()) {
+    if (llvm::any_of(numbers,
+                     [&](int64_t number) { return number % sum.size == 0; }))
+      return failure();
+    terms.push_back(builder.getDenseI64ArrayAttr(sum.terms));
+  }
+  const OpenSizes &open = values.getOpenSizes();
+  for (int64_t placeholder : open.getPlaceholders())
+    planned.push_back(open.getPlanned(placeholder));
+  function->setAttr(ChimeraDialect::getOpenSizesAttrName(),
+                    builder.getDenseI64ArrayAttr(open.getPlaceholders()));
+  function->setAttr(ChimeraDialect::getPlannedSizesAttrName(),
+                    builder.getDenseI64ArrayAttr(planned));
+  function->setAttr(ChimeraDialect::getOpenSumsAttrName(),
+                    builder.getArrayAttr(terms));
+  return success();
+}
+
 /// Makes shapes of numbers, and takes sizes that are used otherwise from
 /// operations. Returns the operation that asks for a size that is no product,
 /// if there is one.
 static Operation *separateSizes(func::FuncOp function) {
-  ShapeValues values(function);
-  OpenSizes open(function);
+  ShapeValues values(function, /*takesSums=*/true);
+  if (failed(nameSums(function, values)))
+    return function;
+  const OpenSizes &open = values.getOpenSizes();
   auto isOpen = [&](int64_t number) { return open.isOpen(number); };
   SmallVector<std::pair<Operation *, int64_t>> known;
   SmallVector<Operation *> dead;
@@ -210,23 +241,40 @@ static bool keepsOpenSizes(Operation *op, const OpenSizes &open) {
 
 /// True if `op`, which is not in a region of another, leaves products of sizes
 /// what they are.
-static bool keepsProducts(Operation &op, const OpenSizes &open) {
+static bool keepsProducts(Operation &op, const ShapeValues &values) {
+  const OpenSizes &open = values.getOpenSizes();
   if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
     return linalgOp.hasPureTensorSemantics() &&
            hasPlainOpenIndices(linalgOp, open);
-  if (isa<tensor::PadOp, tensor::ExtractSliceOp>(op))
+  // What is cut to a known size may be any part of an open one; to an open
+  // size, there must be as much for any sizes.
+  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
+    return llvm::all_of(llvm::zip_equal(slice.getSourceType().getShape(),
+                                        slice.getStaticSizes()),
+                        [&](auto sizes) {
+                          auto [before, after] = sizes;
+                          return !ShapedType::isDynamic(after) &&
+                                 (!open.isOpen(after) ||
+                                  values.isAtLeast(before, after));
+                        });
+  if (isa<tensor::PadOp>(op))
     return keepsOpenSizes(&op, open);
-  if (auto concat = dyn_cast<tensor::ConcatOp>(op))
-    return llvm::all_of(concat->getOperandTypes(), [&](Type type) {
-      auto part = cast<RankedTensorType>(type);
-      return !open.isOpen(part.getDimSize(concat.getDim()));
-    });
+  // What lies side by side along sizes that are open is as large as a sum that
+  // has a name.
+  if (auto concat = dyn_cast<tensor::ConcatOp>(op)) {
+    int64_t dim = concat.getDim();
+    return open.isOpen(concat.getResultType().getDimSize(dim)) ||
+           llvm::none_of(concat->getOperandTypes(), [&](Type type) {
+             return open.isOpen(cast<RankedTensorType>(type).getDimSize(dim));
+           });
+  }
   if (isa<tensor::EmptyOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp,
-          linalg::SoftmaxOp, SizeOp, func::ReturnOp, cf::AssertOp,
-          arith::ConstantOp>(op))
+          tensor::InsertSliceOp, linalg::SoftmaxOp, SizeOp, func::ReturnOp,
+          cf::AssertOp, arith::ConstantOp>(op))
     return true;
   // Computing with numbers, or with tensors of one shape element by element.
-  return isa<arith::ArithDialect, math::MathDialect>(op.getDialect());
+  return isa<affine::AffineApplyOp>(op) ||
+         isa<arith::ArithDialect, math::MathDialect>(op.getDialect());
 }
 
 static bool isStatic(Type type) {
@@ -237,20 +285,20 @@ static bool isStatic(Type type) {
 /// The first operation of `function`, or the function, for which sizes would be
 /// other than products; null if there is none.
 static Operation *findObstacle(func::FuncOp function) {
-  OpenSizes open(function);
+  ShapeValues values(function);
   if (!function.getBody().hasOneBlock() ||
       !llvm::all_of(function.getArgumentTypes(), isStatic))
     return function;
   for (Operation &op : function.getBody().front())
     if (!llvm::all_of(op.getResultTypes(), isStatic) ||
-        !keepsProducts(op, open))
+        !keepsProducts(op, values))
       return &op;
   return nullptr;
 }
 
 LogicalResult chimera::openSizes(func::FuncOp function,
                                  ArrayRef<int64_t> planned,
-                                 Location &obstacle) {
+                                 Operation *&obstacle) {
   SmallVector<SizeGroup> groups = groupDynamicDims(function);
   SmallVector<int64_t> placeholders =
       choosePlaceholders(function, groups.size());
@@ -261,13 +309,11 @@ LogicalResult chimera::openSizes(func::FuncOp function,
                     builder.getDenseI64ArrayAttr(planned));
   fixArguments(function, groups, placeholders);
   takeAssertedSizes(function);
-  Operation *found = separateSizes(function);
-  if (!found) {
+  obstacle = separateSizes(function);
+  if (!obstacle) {
     propagateShapes(function);
     fixResults(function);
-    found = findObstacle(function);
+    obstacle = findObstacle(function);
   }
-  if (found)
-    obstacle = found->getLoc();
-  return success(!found);
+  return success(!obstacle);
 }

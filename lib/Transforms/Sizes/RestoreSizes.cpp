@@ -37,6 +37,7 @@ public:
 
 private:
   LogicalResult findSizes();
+  void addUp(ArrayRef<int64_t> terms);
   LogicalResult verifyRestored();
   Type restore(Type type) const;
   OpFoldResult restore(int64_t size);
@@ -57,10 +58,13 @@ private:
 
 } // namespace
 
-/// Reads each size from an argument that has it.
+/// Reads each size from an argument that has it, and adds up sums.
 LogicalResult Restorer::findSizes() {
   builder.setInsertionPointToStart(&function.getBody().front());
-  for (int64_t placeholder : open.getPlaceholders()) {
+  auto sums =
+      function->getAttrOfType<ArrayAttr>(ChimeraDialect::getOpenSumsAttrName());
+  size_t numSums = sums ? sums.size() : 0;
+  for (int64_t placeholder : open.getPlaceholders().drop_back(numSums)) {
     Value size;
     for (BlockArgument argument : function.getArguments())
       if (auto type = dyn_cast<RankedTensorType>(argument.getType()))
@@ -74,7 +78,24 @@ LogicalResult Restorer::findSizes() {
     sizes.push_back(size);
     lastSize = size.getDefiningOp();
   }
+  for (size_t sum = 0; sum < numSums; ++sum)
+    addUp(cast<DenseI64ArrayAttr>(sums[sum]).asArrayRef());
   return success();
+}
+
+void Restorer::addUp(ArrayRef<int64_t> terms) {
+  Location loc = function.getLoc();
+  Value sum;
+  for (int64_t term : terms) {
+    Value size = open.isOpen(term) ? getSize(term) : Value();
+    builder.setInsertionPointAfter(lastSize);
+    if (!size)
+      size = arith::ConstantIndexOp::create(builder, loc, term);
+    if (sum)
+      lastSize = arith::AddIOp::create(builder, loc, sum, size);
+    sum = sum ? lastSize->getResult(0) : size;
+  }
+  sizes.push_back(sum);
 }
 
 Type Restorer::restore(Type type) const {
@@ -163,6 +184,15 @@ void Restorer::rebuild(Operation *op) {
     rebuilt =
         tensor::EmptyOp::create(builder, loc, restore(empty.getMixedSizes()),
                                 empty.getType().getElementType());
+  } else if (auto buffer = dyn_cast<bufferization::AllocTensorOp>(op);
+             buffer && restore(buffer.getType()) != buffer.getType()) {
+    SmallVector<Value> extents;
+    for (int64_t extent : cast<RankedTensorType>(buffer.getType()).getShape())
+      if (open.isOpen(extent))
+        extents.push_back(getSize(extent));
+    rebuilt = bufferization::AllocTensorOp::create(
+        builder, loc, cast<RankedTensorType>(restore(buffer.getType())),
+        extents);
   } else if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op)) {
     rebuilt = tensor::ExtractSliceOp::create(
         builder, loc, cast<RankedTensorType>(restore(slice.getType())),
@@ -253,6 +283,7 @@ LogicalResult Restorer::run() {
     return failure();
   function->removeAttr(ChimeraDialect::getOpenSizesAttrName());
   function->removeAttr(ChimeraDialect::getPlannedSizesAttrName());
+  function->removeAttr(ChimeraDialect::getOpenSumsAttrName());
   return success();
 }
 

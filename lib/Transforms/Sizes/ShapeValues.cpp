@@ -10,19 +10,35 @@
 
 #include "Chimera/IR/Chimera.h"
 
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <limits>
+#include <numeric>
+
 using namespace mlir;
 using namespace chimera;
 
-ShapeValues::ShapeValues(func::FuncOp function) : open(function) {
-  for (Block &block : function.getBody())
-    for (Operation &op : block)
-      read(op);
+ShapeValues::ShapeValues(func::FuncOp function, bool takesSums)
+    : open(function), takesSums(takesSums) {
+  if (auto named = function->getAttrOfType<ArrayAttr>(
+          ChimeraDialect::getOpenSumsAttrName()))
+    for (auto terms : named.getAsRange<DenseI64ArrayAttr>())
+      sums.push_back({std::accumulate(terms.asArrayRef().begin(),
+                                      terms.asArrayRef().end(), int64_t(0)),
+                      llvm::to_vector(terms.asArrayRef())});
+  size_t numSums;
+  // What was read before a sum had a name may be that sum.
+  do {
+    numSums = sums.size();
+    for (Block &block : function.getBody())
+      for (Operation &op : block)
+        read(op);
+  } while (sums.size() != numSums);
 }
 
 std::optional<int64_t> ShapeValues::getNumber(Value value) const {
@@ -86,6 +102,8 @@ void ShapeValues::read(Operation &op) {
         setShape(linalgOp.getTiedOpResult(&init), getShape(init.get()));
   } else if (auto empty = dyn_cast<tensor::EmptyOp>(op)) {
     setShape(empty, toShape(empty.getMixedSizes()));
+  } else if (auto concat = dyn_cast<tensor::ConcatOp>(op)) {
+    readConcat(concat);
   } else if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op)) {
     setShape(expand, toShape(expand.getMixedOutputShape()));
   } else if (auto cast = dyn_cast<tensor::CastOp>(op)) {
@@ -110,29 +128,138 @@ void ShapeValues::read(Operation &op) {
   }
 }
 
+/// Sizes along the dimension that is joined add up; the others are those of any
+/// part.
+void ShapeValues::readConcat(tensor::ConcatOp concat) {
+  Shape shape(concat.getResultType().getRank(), ShapedType::kDynamic);
+  std::optional<int64_t> sum = 0;
+  for (Value part : concat.getInputs()) {
+    for (auto [dim, size] : llvm::enumerate(getShape(part))) {
+      if (dim != concat.getDim())
+        shape[dim] = ShapedType::isDynamic(size) ? shape[dim] : size;
+      else
+        sum = sum && !ShapedType::isDynamic(size) ? addSizes(*sum, size)
+                                                  : std::nullopt;
+    }
+  }
+  shape[concat.getDim()] = sum.value_or(ShapedType::kDynamic);
+  setShape(concat, shape);
+}
+
+//===----------------------------------------------------------------------===//
+// Sums
+//===----------------------------------------------------------------------===//
+
+/// What `size` is the sum of.
+SmallVector<int64_t> ShapeValues::getTerms(int64_t size) const {
+  const Sum *sum =
+      llvm::find_if(sums, [&](const Sum &known) { return known.size == size; });
+  return sum == sums.end() ? SmallVector<int64_t>{size} : sum->terms;
+}
+
+/// Those of `terms` that have the same sizes as factors together.
+SmallVector<int64_t> ShapeValues::addTerms(ArrayRef<int64_t> terms) const {
+  SmallVector<int64_t> sum;
+  for (int64_t term : terms) {
+    SmallVector<unsigned> factors = open.factor(term).first;
+    auto *same = llvm::find_if(sum, [&](int64_t known) {
+      return open.factor(known).first == factors;
+    });
+    if (same == sum.end())
+      sum.push_back(term);
+    else
+      *same += term;
+    llvm::erase(sum, 0);
+  }
+  llvm::sort(sum, std::greater<>());
+  return sum;
+}
+
+bool ShapeValues::isAtLeast(int64_t lhs, int64_t rhs) const {
+  SmallVector<int64_t> terms = getTerms(lhs);
+  for (int64_t term : getTerms(rhs))
+    terms.push_back(-term);
+  // No size is negative.
+  return llvm::all_of(addTerms(terms), [](int64_t term) { return term > 0; });
+}
+
+/// `lhs + rhs`, if it is a number, a product of sizes or a sum that is known.
+std::optional<int64_t> ShapeValues::add(int64_t lhs, int64_t rhs) const {
+  int64_t size;
+  if (llvm::AddOverflow(lhs, rhs, size))
+    return std::nullopt;
+  SmallVector<int64_t> terms = getTerms(lhs);
+  llvm::append_range(terms, getTerms(rhs));
+  terms = addTerms(terms);
+  if (terms.size() <= 1)
+    return size;
+  bool isKnown = llvm::any_of(sums, [&](const Sum &sum) {
+    return sum.size == size && sum.terms == terms;
+  });
+  return isKnown ? std::optional<int64_t>(size) : std::nullopt;
+}
+
+/// The same, of sizes; a new sum is a placeholder from then on.
+std::optional<int64_t> ShapeValues::addSizes(int64_t lhs, int64_t rhs) {
+  std::optional<int64_t> known = add(lhs, rhs);
+  int64_t size;
+  if (known || !takesSums || llvm::AddOverflow(lhs, rhs, size))
+    return known;
+  // Nothing else may look like it.
+  if (llvm::any_of(open.getPlaceholders(), [&](int64_t other) {
+        return size % other == 0 || other % size == 0;
+      }))
+    return std::nullopt;
+  SmallVector<int64_t> terms = getTerms(lhs);
+  llvm::append_range(terms, getTerms(rhs));
+  Sum sum = {size, addTerms(terms)};
+  int64_t planned = 0;
+  for (int64_t term : sum.terms)
+    planned += open.getPlanned(term);
+  open.add(size, planned);
+  sums.push_back(std::move(sum));
+  return size;
+}
+
 //===----------------------------------------------------------------------===//
 // Numbers
 //===----------------------------------------------------------------------===//
 
-/// The result of a comparison that comes out the same for any sizes: equal
-/// numbers are equal, and no size is negative.
+/// The result of a comparison that comes out the same for any sizes.
 std::optional<int64_t> ShapeValues::compare(Operation &op) const {
   auto cmp = cast<arith::CmpIOp>(op);
   std::optional<int64_t> lhs = getNumber(cmp.getLhs()),
                          rhs = getNumber(cmp.getRhs());
   if (!lhs || !rhs)
     return std::nullopt;
-  bool isKnown = !open.isOpen(*lhs) && !open.isOpen(*rhs);
   arith::CmpIPredicate predicate = cmp.getPredicate();
-  if (isKnown || *lhs == *rhs)
+  if ((!open.isOpen(*lhs) && !open.isOpen(*rhs)) || *lhs == *rhs)
     return arith::applyCmpPredicate(predicate,
                                     APInt(64, *lhs, /*isSigned=*/true),
                                     APInt(64, *rhs, /*isSigned=*/true));
-  if (*rhs == 0 && *lhs > 0 && predicate == arith::CmpIPredicate::slt)
-    return 0;
-  if (*rhs == 0 && *lhs > 0 && predicate == arith::CmpIPredicate::sge)
-    return 1;
-  return std::nullopt;
+  bool isAtLeastOther = isAtLeast(*lhs, *rhs),
+       isAtMostOther = isAtLeast(*rhs, *lhs);
+  switch (predicate) {
+  case arith::CmpIPredicate::slt:
+  case arith::CmpIPredicate::sge:
+    if (isAtLeastOther)
+      return predicate == arith::CmpIPredicate::sge;
+    return std::nullopt;
+  case arith::CmpIPredicate::sgt:
+  case arith::CmpIPredicate::sle:
+    if (isAtMostOther)
+      return predicate == arith::CmpIPredicate::sle;
+    return std::nullopt;
+  default:
+    return std::nullopt;
+  }
+}
+
+/// The smaller of two numbers, if it is the same one for any sizes.
+std::optional<int64_t> ShapeValues::getSmaller(int64_t lhs, int64_t rhs) const {
+  if (isAtLeast(lhs, rhs))
+    return rhs;
+  return isAtLeast(rhs, lhs) ? std::optional<int64_t>(lhs) : std::nullopt;
 }
 
 std::optional<int64_t> ShapeValues::evaluate(Operation &op) const {
@@ -152,6 +279,8 @@ std::optional<int64_t> ShapeValues::evaluate(Operation &op) const {
       return *condition ? yes : no;
     return yes == no ? yes : std::nullopt;
   }
+  if (auto apply = dyn_cast<affine::AffineApplyOp>(op))
+    return evaluate(apply, apply.getAffineMap().getResult(0));
   if (!isa<arith::ArithDialect>(op.getDialect()))
     return std::nullopt;
   SmallVector<int64_t> operands;
@@ -164,25 +293,61 @@ std::optional<int64_t> ShapeValues::evaluate(Operation &op) const {
   if (isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp,
           arith::ExtUIOp>(op))
     return operands[0];
-  int64_t result;
+  if (isa<arith::MinSIOp, arith::MaxSIOp>(op)) {
+    std::optional<int64_t> smaller = getSmaller(operands[0], operands[1]);
+    if (!smaller || isa<arith::MinSIOp>(op))
+      return smaller;
+    return *smaller == operands[0] ? operands[1] : operands[0];
+  }
   if (isa<arith::MulIOp>(op))
-    return llvm::MulOverflow(operands[0], operands[1], result)
-               ? std::nullopt
-               : std::optional<int64_t>(result);
-  // Products divide into products; what has a rest depends on the sizes.
-  if (isa<arith::DivSIOp, arith::DivUIOp, arith::FloorDivSIOp,
-          arith::CeilDivSIOp>(op))
-    return operands[1] > 0 && operands[0] >= 0 && operands[0] % operands[1] == 0
-               ? std::optional<int64_t>(operands[0] / operands[1])
+    return combine(AffineExprKind::Mul, operands[0], operands[1]);
+  if (isa<arith::DivSIOp, arith::DivUIOp, arith::FloorDivSIOp>(op))
+    return combine(AffineExprKind::FloorDiv, operands[0], operands[1]);
+  if (isa<arith::CeilDivSIOp>(op))
+    return combine(AffineExprKind::CeilDiv, operands[0], operands[1]);
+  if (isa<arith::AddIOp>(op))
+    return combine(AffineExprKind::Add, operands[0], operands[1]);
+  if (isa<arith::SubIOp>(op) &&
+      operands[1] != std::numeric_limits<int64_t>::min())
+    return combine(AffineExprKind::Add, operands[0], -operands[1]);
+  return std::nullopt;
+}
+
+/// `lhs` and `rhs` as `kind` combines them. Products divide into products; what
+/// has a rest depends on the sizes.
+std::optional<int64_t> ShapeValues::combine(AffineExprKind kind, int64_t lhs,
+                                            int64_t rhs) const {
+  int64_t result;
+  switch (kind) {
+  case AffineExprKind::Add:
+    return add(lhs, rhs);
+  case AffineExprKind::Mul:
+    return llvm::MulOverflow(lhs, rhs, result) ? std::nullopt
+                                               : std::optional<int64_t>(result);
+  case AffineExprKind::FloorDiv:
+  case AffineExprKind::CeilDiv:
+    return rhs > 0 && lhs >= 0 && lhs % rhs == 0
+               ? std::optional<int64_t>(lhs / rhs)
                : std::nullopt;
-  bool isSum = isa<arith::AddIOp>(op), isDifference = isa<arith::SubIOp>(op);
-  if (!isSum && !isDifference)
+  case AffineExprKind::Mod:
+    return rhs > 0 && lhs >= 0 && lhs % rhs == 0 ? std::optional<int64_t>(0)
+                                                 : std::nullopt;
+  default:
     return std::nullopt;
-  if (operands[1] == 0)
-    return operands[0];
-  if (isSum && operands[0] == 0)
-    return operands[1];
-  if (open.isOpen(operands[0]) || open.isOpen(operands[1]))
-    return std::nullopt;
-  return isSum ? operands[0] + operands[1] : operands[0] - operands[1];
+  }
+}
+
+/// The value of `expr`, an index of the results of `apply`.
+std::optional<int64_t> ShapeValues::evaluate(affine::AffineApplyOp apply,
+                                             AffineExpr expr) const {
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
+    return constant.getValue();
+  if (auto dim = dyn_cast<AffineDimExpr>(expr))
+    return getNumber(apply.getDimOperands()[dim.getPosition()]);
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
+    return getNumber(apply.getSymbolOperands()[symbol.getPosition()]);
+  auto binary = cast<AffineBinaryOpExpr>(expr);
+  std::optional<int64_t> lhs = evaluate(apply, binary.getLHS()),
+                         rhs = evaluate(apply, binary.getRHS());
+  return lhs && rhs ? combine(expr.getKind(), *lhs, *rhs) : std::nullopt;
 }

@@ -17,7 +17,10 @@
 
 #include "Chimera/Chain/OpenSizes.h"
 
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/AffineExpr.h"
 #include "llvm/ADT/DenseMap.h"
 
 #include <optional>
@@ -26,25 +29,49 @@ namespace chimera {
 
 class ShapeValues {
 public:
-  /// Reads the body of `function`, whose arguments have static shapes.
-  explicit ShapeValues(mlir::func::FuncOp function);
+  /// A size that is a sum, and its terms: products of sizes, and a number.
+  struct Sum {
+    int64_t size;
+    llvm::SmallVector<int64_t> terms;
+  };
+
+  /// Reads the body of `function`, whose arguments have static shapes. If it
+  /// `takesSums`, what lies side by side gets placeholders of its own.
+  explicit ShapeValues(mlir::func::FuncOp function, bool takesSums = false);
 
   /// The number that `value`, an integer or an index, is for any sizes.
   std::optional<int64_t> getNumber(mlir::Value value) const;
   /// The size of dimension `dim` of `tensor`.
   std::optional<int64_t> getSize(mlir::Value tensor, unsigned dim) const;
+  /// The sizes of `tensor`; dynamic if they are not known.
+  using Shape = llvm::SmallVector<int64_t>;
+  Shape getShape(mlir::Value tensor) const;
+  /// True if `lhs` is as large as `rhs`, or larger, for any sizes.
+  bool isAtLeast(int64_t lhs, int64_t rhs) const;
+  /// Sizes that are sums, each before those that it is a term of.
+  llvm::ArrayRef<Sum> getSums() const { return sums; }
+  const OpenSizes &getOpenSizes() const { return open; }
 
 private:
-  using Shape = llvm::SmallVector<int64_t>;
-
   void read(mlir::Operation &op);
   std::optional<int64_t> evaluate(mlir::Operation &op) const;
+  std::optional<int64_t> evaluate(mlir::affine::AffineApplyOp apply,
+                                  mlir::AffineExpr expr) const;
+  std::optional<int64_t> combine(mlir::AffineExprKind kind, int64_t lhs,
+                                 int64_t rhs) const;
   std::optional<int64_t> compare(mlir::Operation &op) const;
+  std::optional<int64_t> getSmaller(int64_t lhs, int64_t rhs) const;
+  llvm::SmallVector<int64_t> getTerms(int64_t size) const;
+  llvm::SmallVector<int64_t> addTerms(llvm::ArrayRef<int64_t> terms) const;
+  std::optional<int64_t> add(int64_t lhs, int64_t rhs) const;
+  std::optional<int64_t> addSizes(int64_t lhs, int64_t rhs);
+  void readConcat(mlir::tensor::ConcatOp concat);
   void setShape(mlir::Value tensor, Shape shape);
-  Shape getShape(mlir::Value tensor) const;
   Shape toShape(llvm::ArrayRef<mlir::OpFoldResult> sizes) const;
 
   OpenSizes open;
+  bool takesSums;
+  llvm::SmallVector<Sum> sums;
   llvm::DenseMap<mlir::Value, int64_t> numbers;
   llvm::DenseMap<mlir::Value, Shape> shapes;
 };

@@ -215,8 +215,8 @@ ReshapeByGroups::matchAndRewrite(tensor::ReshapeOp op,
 }
 
 namespace {
-/// Parts are as large as they were before importers forgot it. Those without
-/// elements go, as they might start where the whole ends.
+/// Parts are as large as they were before importers forgot it. Those that add
+/// nothing go, as they might start where the whole ends.
 struct KnownParts : OpRewritePattern<tensor::ConcatOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -229,7 +229,7 @@ struct KnownParts : OpRewritePattern<tensor::ConcatOp> {
             type && type.hasStaticShape())
           part = cast.getSource();
       auto type = cast<RankedTensorType>(part.getType());
-      if (!type.hasStaticShape() || type.getNumElements() > 0)
+      if (!type.hasStaticShape() || type.getDimSize(concat.getDim()) > 0)
         parts.push_back(part);
     }
     if (parts.empty() || llvm::equal(parts, concat.getInputs()))

@@ -97,20 +97,23 @@ static bool hasNoOperators(func::FuncOp function) {
 static void addOpenVersion(func::FuncOp &function, ArrayRef<int64_t> planned,
                            SmallVectorImpl<func::FuncOp> &versions,
                            SymbolTable &symbols) {
-  Location place = function.getLoc();
-  auto refuse = [&](StringRef why) {
+  auto refuse = [&](Location place, const Twine &why) {
     remark::missed(place, named("sizes"))
         << ("no chains are formed for sizes that are not planned for: " + why)
                .str();
   };
   // Callers would have to have the same types.
   if (!SymbolTable::symbolKnownUseEmpty(function, function->getParentOp()))
-    return refuse("the function is called in this module; inline it");
+    return refuse(function.getLoc(),
+                  "the function is called in this module; inline it");
   func::FuncOp version = function.clone();
-  if (failed(openSizes(version, planned, place))) {
+  Operation *obstacle = nullptr;
+  if (failed(openSizes(version, planned, obstacle))) {
+    refuse(obstacle->getLoc(),
+           "'" + obstacle->getName().getStringRef() +
+               "' has sizes that are no products of the program's");
     version.erase();
-    return refuse("the program computes with sizes otherwise than by products "
-                  "of them");
+    return;
   }
   SmallVector<SizeGroup> groups = groupDynamicDims(function);
   Builder builder(function.getContext());

@@ -16,6 +16,7 @@
 #define CHIMERA_LIB_TRANSFORMS_TILE_BLOCKBUILDER_H
 
 #include "Chimera/Chain/ChainAnalysis.h"
+#include "Chimera/Chain/OpenSizes.h"
 #include "Chimera/Model/Schedule.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -23,9 +24,6 @@
 #include "llvm/ADT/SetVector.h"
 
 namespace chimera {
-
-/// Stands, behind other extents, for any that is smaller; alone, for any.
-constexpr int64_t anyExtent = 0;
 
 /// Adds to `values` the extents that tiles of `tile` iterations have in a loop
 /// from `first` on whose extent is one of `possible`.
@@ -54,6 +52,10 @@ struct TreePosition {
   llvm::SmallDenseSet<model::TensorId, 4> staged;
   /// Those of them that lie in panels, and the columns of one.
   llvm::SmallDenseMap<model::TensorId, int64_t, 4> panels;
+
+  /// The size along `loop` of the part of a tensor that lies inside: all of an
+  /// open loop is its placeholder, so that the part has the type of the whole.
+  mlir::OpFoldResult getSliceSize(model::LoopId loop) const;
 };
 
 /// A loop, and how far into its range a slice begins.

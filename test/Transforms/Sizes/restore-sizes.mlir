@@ -81,8 +81,50 @@ func.func @planned(%x: tensor<1048583xf32>) -> tensor<1048583xf32>
 
 // -----
 
+// expected-error @+1 {{'chimera.open_sums' must list the terms of the last open sizes, such as [array<i64: 1048583, 1>], got [array<i64: 1048583, 2>]}}
+func.func @terms(%x: tensor<1048583xf32>) -> tensor<1048583xf32>
+    attributes {chimera.open_sizes = array<i64: 1048583, 1048584>, chimera.planned_sizes = array<i64: 2, 3>,
+                chimera.open_sums = [array<i64: 1048583, 2>]} {
+  return %x : tensor<1048583xf32>
+}
+
+// -----
+
 // expected-error @+1 {{'chimera.open_sizes' must be an array of numbers from 1048576 on, one for each open size, got array<i64: 17>}}
 func.func @small(%x: tensor<17xf32>) -> tensor<17xf32>
     attributes {chimera.open_sizes = array<i64: 17>, chimera.planned_sizes = array<i64: 2>} {
   return %x : tensor<17xf32>
+}
+
+// -----
+
+// Buffers with contents of their own are as large as a size says, too.
+// CHECK-LABEL: func.func @buffer(
+// CHECK-SAME: %[[X:.*]]: tensor<?x8xf32>
+// CHECK: %[[N:.*]] = tensor.dim %[[X]], %c0
+// CHECK: bufferization.alloc_tensor(%[[N]]) : tensor<?x8xf32>
+// CHECK: bufferization.alloc_tensor() : tensor<8xf32>
+func.func @buffer(%x: tensor<1048583x8xf32>) -> (tensor<1048583x8xf32>, tensor<8xf32>)
+    attributes {chimera.open_sizes = array<i64: 1048583>, chimera.planned_sizes = array<i64: 2>} {
+  %0 = bufferization.alloc_tensor() : tensor<1048583x8xf32>
+  %1 = bufferization.alloc_tensor() : tensor<8xf32>
+  return %0, %1 : tensor<1048583x8xf32>, tensor<8xf32>
+}
+
+// -----
+
+// Sums are added up.
+// CHECK-LABEL: func.func @sum(
+// CHECK-SAME: %[[X:.*]]: tensor<?x8xf32>, %[[Y:.*]]: tensor<?x8xf32>
+// CHECK-DAG: %[[N:.*]] = tensor.dim %[[X]], %c0
+// CHECK-DAG: %[[M:.*]] = tensor.dim %[[Y]], %c0
+// CHECK: %[[SUM:.*]] = arith.addi %[[M]], %[[N]]
+// CHECK: tensor.empty(%[[SUM]]) : tensor<?x8xf32>
+// CHECK-NOT: open_sums
+func.func @sum(%x: tensor<1048583x8xf32>, %y: tensor<1048589x8xf32>) -> tensor<2097172x8xf32>
+    attributes {chimera.open_sizes = array<i64: 1048583, 1048589, 2097172>,
+                chimera.planned_sizes = array<i64: 2, 3, 5>,
+                chimera.open_sums = [array<i64: 1048589, 1048583>]} {
+  %0 = tensor.empty() : tensor<2097172x8xf32>
+  return %0 : tensor<2097172x8xf32>
 }

@@ -59,10 +59,8 @@ func.func @asserted(%x: tensor<?x16xf32>, %cache: tensor<40x16xf32>) -> tensor<?
   return %y : tensor<?x32xf32>
 }
 
-// Without the assertion it is another number, and so are rows one after the other.
+// Without the assertion it is another number.
 // CHECK-LABEL: func.func @smaller(
-// CHECK-SAME: tensor<?x16xf32>
-// CHECK-LABEL: func.func @longer(
 // CHECK-SAME: tensor<?x16xf32>
 func.func @smaller(%x: tensor<?x16xf32>, %cache: tensor<40x16xf32>) -> tensor<?x16xf32> {
   %c0 = arith.constant 0 : index
@@ -75,10 +73,47 @@ func.func @smaller(%x: tensor<?x16xf32>, %cache: tensor<40x16xf32>) -> tensor<?x
   return %y : tensor<?x16xf32>
 }
 
-func.func @longer(%x: tensor<?x16xf32>) -> tensor<?x16xf32> {
+// Rows one behind the other are twice as many, or a sum that has a placeholder
+// of its own, by which a size that is computed elsewhere is known.
+// CHECK-LABEL: func.func @longer(
+// CHECK-SAME: -> (tensor<2097166x16xf32>, tensor<1048586x16xf32>)
+// CHECK-SAME: chimera.open_sizes = array<i64: 1048583, 1048586>
+// CHECK-SAME: chimera.open_sums = {{\[}}array<i64: 1048583, 3>]
+// CHECK-SAME: chimera.planned_sizes = array<i64: 256, 259>
+// CHECK: tensor.concat dim(0) %{{.*}}, %{{.*}} : (tensor<1048583x16xf32>, tensor<1048583x16xf32>) -> tensor<2097166x16xf32>
+// CHECK: tensor.concat dim(0) {{.*}} -> tensor<1048586x16xf32>
+// CHECK: linalg.exp {{.*}} outs(%{{.*}} : tensor<1048586x16xf32>)
+func.func @longer(%x: tensor<?x16xf32>, %new: tensor<3x16xf32>) -> (tensor<?x16xf32>, tensor<?x16xf32>) {
+  %c0 = arith.constant 0 : index
   %both = tensor.concat dim(0) %x, %x : (tensor<?x16xf32>, tensor<?x16xf32>) -> tensor<?x16xf32>
   %y = linalg.exp ins(%both : tensor<?x16xf32>) outs(%both : tensor<?x16xf32>) -> tensor<?x16xf32>
-  return %y : tensor<?x16xf32>
+  %all = tensor.concat dim(0) %x, %new : (tensor<?x16xf32>, tensor<3x16xf32>) -> tensor<?x16xf32>
+  %n = tensor.dim %x, %c0 : tensor<?x16xf32>
+  %m = affine.apply affine_map<()[s0] -> (s0 + 3)>()[%n]
+  %e = tensor.empty(%m) : tensor<?x16xf32>
+  %z = linalg.exp ins(%all : tensor<?x16xf32>) outs(%e : tensor<?x16xf32>) -> tensor<?x16xf32>
+  return %y, %z : tensor<?x16xf32>, tensor<?x16xf32>
+}
+
+// Positions are cut from a table to a number that has to be that of the rows
+// they are added to, which is asserted. The last row is cut from all.
+// CHECK-LABEL: func.func @positions(
+// CHECK-SAME: tensor<1048583x16xf32>
+// CHECK: cf.assert {{.*}}, "sizes of tensors that meet are not the same"
+// CHECK: linalg.generic
+// CHECK: tensor.extract_slice %{{.*}}[%{{.*}}, 0] [1, 16] [1, 1] : tensor<1048583x16xf32> to tensor<1x16xf32>
+func.func @positions(%x: tensor<?x16xf32>, %table: tensor<40x16xf32>) -> tensor<1x16xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c40 = arith.constant 40 : index
+  %n = tensor.dim %x, %c0 : tensor<?x16xf32>
+  %most = arith.minsi %n, %c40 : index
+  %rows = tensor.extract_slice %table[0, 0] [%most, 16] [1, 1] : tensor<40x16xf32> to tensor<?x16xf32>
+  %empty = tensor.empty(%n) : tensor<?x16xf32>
+  %y = linalg.add ins(%x, %rows : tensor<?x16xf32>, tensor<?x16xf32>) outs(%empty : tensor<?x16xf32>) -> tensor<?x16xf32>
+  %at = arith.subi %n, %c1 : index
+  %last = tensor.extract_slice %y[%at, 0] [1, 16] [1, 1] : tensor<?x16xf32> to tensor<1x16xf32>
+  return %last : tensor<1x16xf32>
 }
 
 // Keys and values are of one type, so they have the same sizes; the columns of
