@@ -28,7 +28,8 @@ def FuseMemoryBoundPass : Pass<"chimera-fuse-memory-bound"> {
     do too, parts of a row that are equally long and read the same, as the halves
     of a rotary embedding, become one operation, which has a loop over them.
     Pooling reads through `chimera.windows`.
-    Contractions, convolutions and dynamic shapes are left alone.
+    Contractions, convolutions and dynamic shapes are left alone; open sizes have
+    placeholders here (`chimera.open_sizes`).
 
     Example: see `test/Transforms/MemoryBound/fuse-memory-bound.mlir`. In
 
@@ -84,7 +85,8 @@ def PlanMemoryBoundPass : Pass<"chimera-plan-memory-bound"> {
     results go past the caches (see `#chimera.row_tiling`). The model decides it
     from figures of the target: rows of a task stay in the innermost memory level,
     and all threads have tasks if they are predicted to be done sooner than one.
-    Changes nothing else.
+    Where sizes are open (`chimera.open_sizes`), it decides for those that are
+    planned for. Changes nothing else.
 
     An operation that has the attribute keeps it, and becomes no member of
     another group.

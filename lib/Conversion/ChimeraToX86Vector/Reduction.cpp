@@ -215,25 +215,27 @@ LogicalResult ReductionEmitter::emit() {
 //===----------------------------------------------------------------------===//
 
 void ReductionEmitter::emitRows() {
-  int64_t numVectors = llvm::divideCeil(mostOf(vectorDim), lanes);
+  int64_t most = mostOf(vectorDim);
+  // Rows of any length are taken to be long.
+  int64_t numVectors = most == 0 ? numChains() : llvm::divideCeil(most, lanes);
   auto emitGroup = [&](int64_t size) {
     int64_t vectors = std::max<int64_t>(1, numChains() / size);
     emitTile(size, std::min(numVectors, vectors));
   };
   if (!rowDim)
     return emitGroup(1);
-  int64_t most = std::min(figures.tuning.reducedRows, lanes);
+  int64_t together = std::min(figures.tuning.reducedRows, lanes);
   // Lines that go past the caches are filled one after the other.
   if (figures.streams && !written.empty())
-    most = 1;
+    together = 1;
   if (isOpen(*rowDim))
-    return buildLadder(constant(0), extentOf(*rowDim), getLadder(most),
+    return buildLadder(constant(0), extentOf(*rowDim), getLadder(together),
                        [&](Value row, int64_t size) {
                          point[*rowDim] = row;
                          emitGroup(size);
                        });
   int64_t extent = extents[*rowDim];
-  model::BalancedSplit split = model::splitEvenly(extent, most);
+  model::BalancedSplit split = model::splitEvenly(extent, together);
   int64_t middle = split.large * split.size;
   buildLoop(0, middle, split.size, [&](Value row) {
     point[*rowDim] = row;

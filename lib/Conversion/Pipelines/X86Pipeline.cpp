@@ -197,7 +197,6 @@ static void addLLVMLowering(OpPassManager &pm, const LoweringOptions &options) {
 void chimera::buildKernelPipeline(OpPassManager &pm,
                                   const LoweringOptions &options) {
   pm.addNestedPass<func::FuncOp>(createTilePass());
-  pm.addNestedPass<func::FuncOp>(createRestoreSizesPass());
   // What several chains prepare of one constant is kept once.
   pm.addPass(createCSEPass());
   InterleaveConstantsPassOptions interleave;
@@ -208,6 +207,7 @@ void chimera::buildKernelPipeline(OpPassManager &pm,
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   tileOthers(pm, options);
+  pm.addNestedPass<func::FuncOp>(createRestoreSizesPass());
   MapMicroKernelsPassOptions map;
   map.target = options.target;
   pm.addNestedPass<func::FuncOp>(createMapMicroKernelsPass(map));

@@ -13,6 +13,7 @@
 
 #include "Graph/BlockGraph.h"
 #include "NamedRemarks.h"
+#include "Sizes/PlannedTypes.h"
 
 #include "Chimera/Model/GirTemplates.h"
 #include "Chimera/Model/MappingType.h"
@@ -550,6 +551,7 @@ struct PartitionPass : chimera::impl::PartitionPassBase<PartitionPass> {
     if (failed(found))
       return signalPassFailure();
     model::Machine machine = found->getCommonFigures();
+    PlannedTypes planned(function);
     for (Block *block : blocks) {
       BlockPartitioner partitioner(*block, machine,
                                    threads == 0 ? machine.cores : threads);

@@ -9,6 +9,7 @@
 #include "MemoryBound/MemoryBoundOps.h"
 
 #include "Chimera/Chain/OpKinds.h"
+#include "Chimera/Chain/OpenSizes.h"
 #include "Chimera/IR/Chimera.h"
 #include "Chimera/IR/MicroKernels.h"
 
@@ -20,15 +21,16 @@
 using namespace mlir;
 using namespace chimera;
 
-/// True if `type` is a tensor whose elements can be counted.
-static bool isStaticTensor(Type type) {
+/// True if `type` is a tensor whose elements can be counted, as many as are
+/// planned for where sizes are open.
+static bool isStaticTensor(Type type, const OpenSizes &open) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor || !tensor.hasStaticShape() ||
       !tensor.getElementType().isIntOrIndexOrFloat())
     return false;
   double elements = 1;
   for (int64_t extent : tensor.getShape())
-    elements *= extent;
+    elements *= open.getPlanned(extent);
   return elements >= 1 && elements < 0x1p+60;
 }
 
@@ -37,8 +39,9 @@ std::optional<StringRef> chimera::findObstacle(linalg::LinalgOp op) {
     return "";
   if (!op.hasPureTensorSemantics())
     return "it does not work on tensors";
+  OpenSizes open(op);
   for (Type type : op->getOperandTypes())
-    if (!type.isIntOrIndexOrFloat() && !isStaticTensor(type))
+    if (!type.isIntOrIndexOrFloat() && !isStaticTensor(type, open))
       return "a shape is not static or has no elements, or elements are no "
              "numbers";
   if (!hasScalarBody(op))

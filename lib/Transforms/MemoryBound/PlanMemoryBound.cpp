@@ -19,6 +19,7 @@
 
 #include "MemoryBound/MemoryBoundOps.h"
 #include "MemoryBound/RowFusionGroup.h"
+#include "Sizes/PlannedTypes.h"
 
 #include "Chimera/Target/Target.h"
 #include "Chimera/Transforms/Passes.h"
@@ -180,6 +181,7 @@ struct PlanMemoryBoundPass
     if (failed(verifyPlanningOptions(getOperation(), target, threads)))
       return signalPassFailure();
     SmallVector<Operation *> ops = collectOutside(getOperation());
+    PlannedTypes planned(getOperation());
     RowPlanner planner(target, threads);
     for (Operation *op : llvm::reverse(ops)) {
       auto linalgOp = dyn_cast<linalg::LinalgOp>(op);

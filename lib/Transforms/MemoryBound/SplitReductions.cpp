@@ -18,6 +18,7 @@
 #include "MemoryBound/MemoryBoundOps.h"
 #include "NamedRemarks.h"
 
+#include "Chimera/Chain/OpenSizes.h"
 #include "Chimera/Model/RowTiling.h"
 #include "Chimera/Transforms/Passes.h"
 
@@ -56,11 +57,19 @@ static bool isReduction(linalg::GenericOp op, unsigned loop) {
   return op.getIteratorTypesArray()[loop] == utils::IteratorType::reduction;
 }
 
+/// True if an extent of `op` is not known, so that nobody can say in how many
+/// parts it falls.
+static bool isOpen(linalg::GenericOp op) {
+  OpenSizes open(op);
+  return llvm::any_of(op.getStaticLoopRanges(),
+                      [&](int64_t extent) { return open.isOpen(extent); });
+}
+
 /// The outermost loop of `op` that is reduced. None if `op` cannot be cut along
 /// it: each output is to be combined, and each full operand a tensor.
 static std::optional<unsigned> findCutLoop(linalg::GenericOp op) {
   if (findObstacle(op) || op.hasIndexSemantics() ||
-      op.getNumReductionLoops() == 0)
+      op.getNumReductionLoops() == 0 || isOpen(op))
     return std::nullopt;
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
   if (!llvm::all_of(maps,

@@ -17,6 +17,7 @@
 #include "NamedRemarks.h"
 
 #include "Chimera/Chain/OpKinds.h"
+#include "Chimera/Chain/OpenSizes.h"
 #include "Chimera/Transforms/BufferScope.h"
 #include "Chimera/Transforms/Passes.h"
 
@@ -46,7 +47,8 @@ class GroupBuilder {
 public:
   GroupBuilder(const RowFusionGroup &group, RowTilingAttr tiling)
       : builder(group.getRoot().getContext()), group(group), tiling(tiling),
-        tiles(tiling.getTiles()), loc(group.getRoot().getLoc()) {}
+        tiles(tiling.getTiles()), loc(group.getRoot().getLoc()),
+        open(group.getRoot()) {}
 
   /// Replaces the members.
   void build();
@@ -69,6 +71,8 @@ private:
   Value getDestination(OpResult result);
   SmallVector<Value> buildParallel();
   SmallVector<Value> buildSequential(unsigned row, ValueRange carried);
+  OpFoldResult getExtent(unsigned row);
+  OpFoldResult getLeft(unsigned row, OpFoldResult offset);
   void enter(unsigned row, Value iv);
   SmallVector<Value> buildTask(ValueRange destinations);
   void buildMember(linalg::LinalgOp op);
@@ -96,6 +100,7 @@ private:
   /// Rows of a task, per loop of the group.
   ArrayRef<int64_t> tiles;
   Location loc;
+  OpenSizes open;
   SmallVector<Range> ranges;
   /// What is read outside the group.
   llvm::SmallVector<OpResult> results;
@@ -188,23 +193,37 @@ Value GroupBuilder::getDestination(OpResult result) {
 // Loops
 //===----------------------------------------------------------------------===//
 
+OpFoldResult GroupBuilder::getExtent(unsigned row) {
+  int64_t extent = group.extents[row];
+  if (open.isOpen(extent))
+    return SizeOp::create(builder, loc, builder.getIndexType(), extent)
+        .getResult();
+  return builder.getIndexAttr(extent);
+}
+
+/// What is left from `offset` on, as far as a task goes.
+OpFoldResult GroupBuilder::getLeft(unsigned row, OpFoldResult offset) {
+  MLIRContext *context = builder.getContext();
+  AffineExpr position = builder.getAffineSymbolExpr(0),
+             extent = builder.getAffineSymbolExpr(1),
+             tile = builder.getAffineConstantExpr(tiles[row]);
+  return affine::makeComposedFoldedAffineMin(
+      builder, loc, AffineMap::get(0, 2, {extent - position, tile}, context),
+      {offset, getExtent(row)});
+}
+
 /// Goes into the loop `row`, to the tile at `iv`.
 void GroupBuilder::enter(unsigned row, Value iv) {
   int64_t extent = group.extents[row], tile = tiles[row];
+  bool isOpen = open.isOpen(extent);
   Range &range = ranges[row];
   range.offset = iv;
   range.possible = {tile};
   range.size = builder.getIndexAttr(tile);
-  int64_t left = extent % tile;
-  if (left == 0)
+  if (tile == 1 || (!isOpen && extent % tile == 0))
     return;
-  range.possible.push_back(left);
-  AffineExpr position = builder.getAffineSymbolExpr(0);
-  AffineMap size = AffineMap::get(
-      0, 1, {extent - position, builder.getAffineConstantExpr(tile)},
-      builder.getContext());
-  range.size =
-      affine::makeComposedFoldedAffineMin(builder, loc, size, {range.offset});
+  range.possible.push_back(isOpen ? anyExtent : extent % tile);
+  range.size = getLeft(row, range.offset);
 }
 
 SmallVector<Value> GroupBuilder::buildParallel() {
@@ -215,7 +234,7 @@ SmallVector<Value> GroupBuilder::buildParallel() {
       continue;
     rows.push_back(row);
     lower.push_back(builder.getIndexAttr(0));
-    upper.push_back(builder.getIndexAttr(extent));
+    upper.push_back(getExtent(row));
     step.push_back(builder.getIndexAttr(tiles[row]));
   }
   SmallVector<Value> destinations;
@@ -246,8 +265,7 @@ SmallVector<Value> GroupBuilder::buildSequential(unsigned row,
     ++row;
   if (row < ranges.size()) {
     Value lower = arith::ConstantIndexOp::create(builder, loc, 0);
-    Value upper =
-        arith::ConstantIndexOp::create(builder, loc, group.extents[row]);
+    Value upper = getValueOrCreateConstantIndexOp(builder, loc, getExtent(row));
     Value step = arith::ConstantIndexOp::create(builder, loc, tiles[row]);
     auto loop = scf::ForOp::create(builder, loc, lower, upper, step, carried);
     OpBuilder::InsertionGuard guard(builder);
@@ -346,15 +364,20 @@ void GroupBuilder::findFetches() {
 /// The part of `operand` that the next task reads, as large as that of this
 /// one.
 Value GroupBuilder::getAhead(linalg::LinalgOp op, OpOperand &operand) {
-  Range &range = ranges[*getInnermost()], here = range;
-  int64_t tile = here.possible.front();
-  AffineExpr position = builder.getAffineSymbolExpr(0);
-  AffineExpr last =
-      builder.getAffineConstantExpr(group.extents[*getInnermost()] - tile);
+  unsigned row = *getInnermost();
+  Range &range = ranges[row], here = range;
+  AffineExpr position = builder.getAffineSymbolExpr(0),
+             size = builder.getAffineSymbolExpr(1),
+             extent = builder.getAffineSymbolExpr(2);
+  // Of fewer rows than a task takes, the one task has all.
+  OpFoldResult most = open.isOpen(group.extents[row])
+                          ? here.size
+                          : builder.getIndexAttr(tiles[row]);
   range.offset = affine::makeComposedFoldedAffineMin(
       builder, loc,
-      AffineMap::get(0, 1, {position + tile, last}, builder.getContext()),
-      {here.offset});
+      AffineMap::get(0, 3, {position + tiles[row], extent - size},
+                     builder.getContext()),
+      {here.offset, most, getExtent(row)});
   Value part = slice(op, operand, operand.get());
   range = here;
   return part;
@@ -420,8 +443,9 @@ ArrayAttr GroupBuilder::getExtents(linalg::LinalgOp op) {
   SmallVector<Attribute> extents;
   for (auto [loop, extent] : llvm::enumerate(op.getStaticLoopRanges())) {
     std::optional<unsigned> row = group.getRow(op, loop);
+    int64_t whole = open.isOpen(extent) ? anyExtent : extent;
     extents.push_back(builder.getI64ArrayAttr(
-        row ? ArrayRef(ranges[*row].possible) : ArrayRef(extent)));
+        row ? ArrayRef(ranges[*row].possible) : ArrayRef(whole)));
   }
   return builder.getArrayAttr(extents);
 }
@@ -624,11 +648,15 @@ static void noteLeft(linalg::LinalgOp op) {
         << "left to plain loops: " + text.str();
 }
 
+/// Says in how many tasks a group runs, if sizes are as planned.
 static void noteGroup(const RowFusionGroup &group, RowTilingAttr tiling) {
+  OpenSizes open(group.getRoot());
+  SmallVector<int64_t> extents = llvm::map_to_vector(
+      group.extents, [&](int64_t extent) { return open.getPlanned(extent); });
   remark::passed(group.getRoot().getLoc(), named("tiled"))
       << llvm::formatv("{0} operation(s) as {1} {2} task(s)",
                        group.members.size(),
-                       model::countTasks(group.extents, tiling.getTiles()),
+                       model::countTasks(extents, tiling.getTiles()),
                        tiling.getParallel() ? "parallel" : "sequential")
              .str();
 }

@@ -70,6 +70,13 @@ BlockBuilder::BlockBuilder(OpBuilder &builder, ChainOp chain,
 // Tiles and buffers
 //===----------------------------------------------------------------------===//
 
+OpFoldResult TreePosition::getSliceSize(model::LoopId loop) const {
+  if (auto value = dyn_cast<Value>(extents[loop]))
+    if (auto whole = value.getDefiningOp<SizeOp>())
+      return Builder(whole).getIndexAttr(whole.getPlaceholder());
+  return extents[loop];
+}
+
 void BlockBuilder::describeSlice(ArrayRef<model::LoopId> dims,
                                  ArrayRef<LoopOffset> moved,
                                  const TreePosition &position,
@@ -82,7 +89,7 @@ void BlockBuilder::describeSlice(ArrayRef<model::LoopId> dims,
     offsets.push_back(found == moved.end()
                           ? OpFoldResult(builder.getIndexAttr(0))
                           : found->offset);
-    sizes.push_back(position.extents[dim]);
+    sizes.push_back(position.getSliceSize(dim));
     strides.push_back(builder.getIndexAttr(1));
   }
 }

@@ -391,7 +391,7 @@ HaloBuilder::Frame HaloBuilder::buildFrame(unsigned op,
     frame.offsets.push_back(affine::makeComposedFoldedAffineApply(
         builder, loc, first - second,
         {position.offsets[loop], hulls.back().origin}));
-    frame.sizes.push_back(position.extents[loop]);
+    frame.sizes.push_back(position.getSliceSize(loop));
     frame.strides.push_back(builder.getIndexAttr(1));
     if (Roll *roll = findRoll(loop)) {
       keepRows(*roll, place, hulls.back().origin, position);

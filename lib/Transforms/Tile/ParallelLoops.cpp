@@ -48,7 +48,7 @@ TreeBuilder::Slice TreeBuilder::sliceAt(unsigned index,
   for (model::LoopId dim :
        blocks.madeDimsOf(getCarriedTensor(lastOperator(), index))) {
     slice.offsets.push_back(position.offsets[dim]);
-    slice.sizes.push_back(position.extents[dim]);
+    slice.sizes.push_back(position.getSliceSize(dim));
   }
   slice.strides.assign(slice.offsets.size(), OpBuilder(chain).getIndexAttr(1));
   return slice;

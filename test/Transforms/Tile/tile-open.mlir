@@ -33,6 +33,27 @@ func.func @open(%a: tensor<1048583x24xf32>, %b: tensor<24x16xf32>, %d: tensor<16
   return %e : tensor<1048583x8xf32>
 }
 
+// All of a loop that is open: parts of all tensors have it as a size of their
+// type.
+
+// CHECK-LABEL: func.func @whole(
+// CHECK: scf.forall (%[[J:.*]]) = (0) to (32) step (16)
+// CHECK:   tensor.extract_slice %{{.*}}[0, %[[J]]] [1048583, 16] [1, 1] : tensor<1048583x32xf32> to tensor<1048583x16xf32>
+// CHECK:   chimera.block "gemm0" ins(%{{.*}}, %{{.*}} : tensor<1048583x24xf32>, tensor<24x16xf32>) outs(%{{.*}} : tensor<1048583x16xf32>) extents {{\[\[}}0], [16], [24]]
+func.func @whole(%a: tensor<1048583x24xf32>, %b: tensor<24x32xf32>) -> tensor<1048583x32xf32>
+    attributes {chimera.open_sizes = array<i64: 1048583>, chimera.planned_sizes = array<i64: 64>} {
+  %e = chimera.chain ins(%a, %b : tensor<1048583x24xf32>, tensor<24x32xf32>)
+      schedule(<levels = [<"L2" : n = 16>, <"L1" : m = 4, k = 8>], parallel = 1, registers = <rows = 4, vectors = 2, broadcasts = 1, depth = 1>, held = [0], extents = [m = 64]>) {
+  ^bb0(%a0: tensor<1048583x24xf32>, %b0: tensor<24x32xf32>):
+    %zero = arith.constant 0.0 : f32
+    %c_empty = tensor.empty() : tensor<1048583x32xf32>
+    %c_zero = linalg.fill ins(%zero : f32) outs(%c_empty : tensor<1048583x32xf32>) -> tensor<1048583x32xf32>
+    %c = linalg.matmul ins(%a0, %b0 : tensor<1048583x24xf32>, tensor<24x32xf32>) outs(%c_zero : tensor<1048583x32xf32>) -> tensor<1048583x32xf32>
+    chimera.yield %c : tensor<1048583x32xf32>
+  } -> tensor<1048583x32xf32>
+  return %e : tensor<1048583x32xf32>
+}
+
 //--- bad.mlir
 
 func.func @open(%a: tensor<1048583x24xf32>, %b: tensor<24x16xf32>, %d: tensor<16x8xf32>) -> tensor<1048583x8xf32>
