@@ -228,7 +228,7 @@ class Part:
         self._text = ""
         self._weights = Weights(library, self._places, options.originals)
         manifest = library.manifest
-        self.has_plain_products = manifest["contractions_outside_chains"] > 0 and any(
+        self.has_plan_for_any_sizes = not any(
             remark["name"] == "sizes" for remark in manifest["remarks"]
         )
 

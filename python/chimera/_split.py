@@ -300,9 +300,9 @@ def _compile(part: Part, graph: torch.fx.Graph, options: Options) -> None:
     except Exception as error:
         nodes = _culprits(graph, options) or part.nodes
         raise _Refused(f"the compiler says {_reason(error)!r}", nodes) from error
-    if _is_dynamic(graph) and part.has_plain_products:
-        # Products by plain loops take many times as long as compiling takes.
-        raise _Refused("products have no plan", part.nodes)
+    if _is_dynamic(graph) and not part.has_plan_for_any_sizes:
+        # Plain loops take many times as long as planned code.
+        raise _Refused("there is no plan", part.nodes)
 
 
 def _culprits(graph: torch.fx.Graph, options: Options) -> list[str]:
