@@ -81,13 +81,13 @@ static LogicalResult verifyOpenSums(Operation *op, Attribute value) {
   auto open = op->getAttrOfType<DenseI64ArrayAttr>(
       ChimeraDialect::getOpenSizesAttrName());
   auto sums = dyn_cast<ArrayAttr>(value);
-  bool isList = open && sums && sums.size() <= open.size();
-  for (auto [index, sum] : llvm::enumerate(isList ? sums : ArrayAttr())) {
-    auto terms = dyn_cast<DenseI64ArrayAttr>(sum);
-    int64_t left = open.size() - sums.size() + index;
-    isList &= terms && std::accumulate(terms.asArrayRef().begin(),
-                                       terms.asArrayRef().end(),
-                                       int64_t(0)) == open[left];
+  int64_t numSums = sums ? sums.size() : 0;
+  bool isList = open && sums && numSums <= open.size();
+  for (int64_t index = 0; isList && index < numSums; ++index) {
+    auto terms = dyn_cast<DenseI64ArrayAttr>(sums[index]);
+    isList = terms && std::accumulate(terms.asArrayRef().begin(),
+                                      terms.asArrayRef().end(), int64_t(0)) ==
+                          open[open.size() - numSums + index];
   }
   if (isList)
     return success();
