@@ -28,6 +28,28 @@ OpenSizes::OpenSizes(Operation *op) {
   };
   read(ChimeraDialect::getOpenSizesAttrName(), placeholders);
   read(ChimeraDialect::getPlannedSizesAttrName(), planned);
+  if (auto listed = function->getAttrOfType<ArrayAttr>(
+          ChimeraDialect::getOpenSumsAttrName()))
+    for (auto [size, terms] :
+         llvm::zip_equal(ArrayRef(placeholders).take_back(listed.size()),
+                         listed.getAsRange<DenseI64ArrayAttr>()))
+      sums.push_back({size, llvm::to_vector(terms.asArrayRef())});
+}
+
+void OpenSizes::add(Sum sum) {
+  int64_t size = 0;
+  for (int64_t term : sum.terms)
+    size += getPlanned(term);
+  placeholders.push_back(sum.size);
+  planned.push_back(size);
+  sums.push_back(std::move(sum));
+}
+
+OpFoldResult OpenSizes::getSize(OpBuilder &builder, Location loc,
+                                int64_t size) const {
+  if (!isOpen(size))
+    return builder.getIndexAttr(size);
+  return SizeOp::create(builder, loc, builder.getIndexType(), size).getResult();
 }
 
 std::pair<SmallVector<unsigned>, int64_t>

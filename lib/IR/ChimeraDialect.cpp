@@ -76,18 +76,31 @@ static LogicalResult verifyOpenSizes(Operation *op, NamedAttribute attribute) {
          << " on, one for each open size, got " << attribute.getValue();
 }
 
-/// A sum comes after what its terms are multiples of.
+/// True if `terms` add up to the open size at `place`, and none is a multiple
+/// of it or of one behind it.
+static bool addUp(ArrayRef<int64_t> terms, ArrayRef<int64_t> open,
+                  int64_t place) {
+  return std::accumulate(terms.begin(), terms.end(), int64_t(0)) ==
+             open[place] &&
+         llvm::all_of(terms, [&](int64_t term) {
+           return term > 0 &&
+                  llvm::none_of(open.drop_front(place), [&](int64_t other) {
+                    return other > 0 && term % other == 0;
+                  });
+         });
+}
+
+/// Sums are the last open sizes, behind those of arguments.
 static LogicalResult verifyOpenSums(Operation *op, Attribute value) {
   auto open = op->getAttrOfType<DenseI64ArrayAttr>(
       ChimeraDialect::getOpenSizesAttrName());
   auto sums = dyn_cast<ArrayAttr>(value);
   int64_t numSums = sums ? sums.size() : 0;
-  bool isList = open && sums && numSums <= open.size();
+  bool isList = open && sums && numSums < open.size();
   for (int64_t index = 0; isList && index < numSums; ++index) {
     auto terms = dyn_cast<DenseI64ArrayAttr>(sums[index]);
-    isList = terms && std::accumulate(terms.asArrayRef().begin(),
-                                      terms.asArrayRef().end(), int64_t(0)) ==
-                          open[open.size() - numSums + index];
+    isList = terms && addUp(terms.asArrayRef(), open.asArrayRef(),
+                            open.size() - numSums + index);
   }
   if (isList)
     return success();

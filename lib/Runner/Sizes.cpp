@@ -8,6 +8,7 @@
 
 #include "Chimera/Runner/Sizes.h"
 
+#include "Chimera/Chain/OpenSizes.h"
 #include "Chimera/IR/Chimera.h"
 #include "Chimera/Runner/Compiler.h"
 #include "Chimera/Transforms/Sizes.h"
@@ -157,10 +158,8 @@ std::string chimera::runner::describeVersions(ModuleOp planned,
       parts.push_back(function.getName().drop_front(entry.size() + 1).str());
     if (!sizes || (!isVersion && function.getName() != entry))
       continue;
-    auto sums = function->getAttrOfType<ArrayAttr>(
-        ChimeraDialect::getOpenSumsAttrName());
     ArrayRef<int64_t> own =
-        sizes.asArrayRef().drop_back(sums ? sums.size() : 0);
+        sizes.asArrayRef().drop_back(OpenSizes(function).getSums().size());
     std::string open = "any, by a plan for " + toString(own.vec());
     std::string guard = describeGuard(function);
     any = guard.empty() ? open : open + ", if " + guard + "; " + any;

@@ -44,8 +44,8 @@ llvm::LogicalResult fixSizes(mlir::func::FuncOp function,
 /// Chain/OpenSizes.h), and everything that follows from them static types;
 /// plans are to be made for the sizes in `planned`, one for each group. Fails,
 /// and leaves a function that is of no use, if an operation may depend on the
-/// sizes in another way than by products of them; `obstacle` is the operation
-/// to blame, or the function.
+/// sizes in another way than by products of them and by sums in tensors side by
+/// side; `obstacle` is the operation to blame, or the function.
 llvm::LogicalResult openSizes(mlir::func::FuncOp function,
                               llvm::ArrayRef<int64_t> planned,
                               mlir::Operation *&obstacle);

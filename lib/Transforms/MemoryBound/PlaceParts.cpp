@@ -18,10 +18,9 @@
 #include "Buffers/Updates.h"
 
 #include "Chimera/Chain/OpenSizes.h"
-#include "Chimera/IR/Chimera.h"
 
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -250,26 +249,6 @@ static bool areStatic(Operation *op) {
          llvm::all_of(op->getResultTypes(), isStatic);
 }
 
-/// Where what comes behind a part of `size` elements begins, if the part begins
-/// at `offset`. Open sizes are values: as numbers they would not be told from
-/// what else is added to them.
-static OpFoldResult advance(OpBuilder &builder, Location loc,
-                            OpFoldResult offset, int64_t size,
-                            const OpenSizes &open) {
-  std::optional<int64_t> known = getConstantIntValue(offset);
-  if (known && !open.isOpen(size))
-    return builder.getIndexAttr(*known + size);
-  Value length =
-      open.isOpen(size)
-          ? SizeOp::create(builder, loc, builder.getIndexType(), size)
-                .getResult()
-          : arith::ConstantIndexOp::create(builder, loc, size).getResult();
-  if (known == 0)
-    return length;
-  Value begin = getValueOrCreateConstantIndexOp(builder, loc, offset);
-  return arith::AddIOp::create(builder, loc, begin, length).getResult();
-}
-
 void chimera::placeParts(tensor::ConcatOp concat) {
   if (!areStatic(concat))
     return;
@@ -280,15 +259,22 @@ void chimera::placeParts(tensor::ConcatOp concat) {
   OpBuilder builder(concat.getContext());
   builder.setInsertionPointToStart(concat->getBlock());
   SmallVector<OpFoldResult> offsets(type.getRank(), builder.getIndexAttr(0));
+  AffineExpr begin, length;
+  bindSymbols(builder.getContext(), begin, length);
   for (Value part : concat.getInputs()) {
     auto partType = cast<RankedTensorType>(part.getType());
     // A part without elements might start where the whole ends.
     if (partType.getNumElements() == 0)
       continue;
     whole.addPart(part, offsets);
+    // Open sizes are values: as numbers they would not be told from what else
+    // is added to them.
+    Location loc = concat.getLoc();
     OpFoldResult &offset = offsets[concat.getDim()];
-    offset = advance(builder, concat.getLoc(), offset,
-                     partType.getDimSize(concat.getDim()), open);
+    offset = affine::makeComposedFoldedAffineApply(
+        builder, loc, begin + length,
+        {offset,
+         open.getSize(builder, loc, partType.getDimSize(concat.getDim()))});
   }
   concat.getResult().replaceAllUsesWith(whole.build(type));
   concat.erase();

@@ -194,11 +194,7 @@ Value GroupBuilder::getDestination(OpResult result) {
 //===----------------------------------------------------------------------===//
 
 OpFoldResult GroupBuilder::getExtent(unsigned row) {
-  int64_t extent = group.extents[row];
-  if (open.isOpen(extent))
-    return SizeOp::create(builder, loc, builder.getIndexType(), extent)
-        .getResult();
-  return builder.getIndexAttr(extent);
+  return open.getSize(builder, loc, group.extents[row]);
 }
 
 /// What is left from `offset` on, as far as a task goes.

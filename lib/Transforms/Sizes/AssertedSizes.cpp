@@ -100,14 +100,16 @@ static std::optional<AssertedSize> findCutSize(func::FuncOp function) {
         continue;
       unsigned known = classes.getClass(slice, dim++);
       auto number = dyn_cast<Value>(size);
-      Operation *definition =
-          number ? skipCasts(number).getDefiningOp() : nullptr;
-      if (!definition || known == ~0u || values.getNumber(number) ||
-          definition->getParentOp() != function)
+      if (!number || known == ~0u || values.getNumber(number))
+        continue;
+      if (Value index = skipCasts(number); index.getType().isIndex())
+        number = index;
+      Operation *definition = number.getDefiningOp();
+      if (!definition || definition->getParentOp() != function)
         continue;
       if (auto found = findArgumentSize(function, classes, open, known))
         return AssertedSize{
-            skipCasts(number), *found,
+            number, *found,
             StringAttr::get(function.getContext(),
                             "sizes of tensors that meet are not the same")};
     }

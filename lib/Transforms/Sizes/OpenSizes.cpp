@@ -8,9 +8,10 @@
 //
 // With placeholders in the types of arguments, shapes become static as they do
 // with sizes. What a program computes with sizes otherwise must not: it takes
-// them from `chimera.size`. Operations by which the size of one dimension is
-// another than a product of sizes, such as padding and convolutions along it,
-// are refused: nothing could tell that a number comes from a placeholder.
+// them from `chimera.size`. Tensors side by side are as long as a sum, which
+// gets a placeholder of its own. Operations by which the size of one dimension
+// is another than a product of sizes, such as padding and convolutions along
+// it, are refused: nothing could tell that a number comes from a placeholder.
 //
 //===----------------------------------------------------------------------===//
 
@@ -99,7 +100,7 @@ static MutableArrayRef<OpOperand> getShapeOperands(Operation *op) {
 }
 
 /// Makes sizes of `slice` numbers along dimensions that have as many.
-static void fixWholeSizes(tensor::ExtractSliceOp slice,
+static void fixSliceSizes(tensor::ExtractSliceOp slice,
                           const ShapeValues &values) {
   unsigned next = 0;
   for (auto [dim, size] : llvm::enumerate(slice.getStaticSizes())) {
@@ -116,22 +117,20 @@ static void fixWholeSizes(tensor::ExtractSliceOp slice,
   }
 }
 
-/// Lists sums of sizes among those of `function`. Fails if it spells a number
-/// that would look like one.
-static LogicalResult nameSums(func::FuncOp function,
-                              const ShapeValues &values) {
-  if (values.getSums().empty())
+/// Lists sums among the sizes of `function`. Fails if it spells a number that
+/// would look like one.
+static LogicalResult nameSums(func::FuncOp function, const OpenSizes &open) {
+  if (open.getSums().empty())
     return success();
   Builder builder(function.getContext());
   SmallVector<int64_t> numbers = findLargeNumbers(function), planned;
   SmallVector<Attribute> terms;
-  for (const ShapeValues::Sum &sum : values.getSums()) {
+  for (const OpenSizes::Sum &sum : open.getSums()) {
     if (llvm::any_of(numbers,
                      [&](int64_t number) { return number % sum.size == 0; }))
       return failure();
     terms.push_back(builder.getDenseI64ArrayAttr(sum.terms));
   }
-  const OpenSizes &open = values.getOpenSizes();
   for (int64_t placeholder : open.getPlaceholders())
     planned.push_back(open.getPlanned(placeholder));
   function->setAttr(ChimeraDialect::getOpenSizesAttrName(),
@@ -148,9 +147,9 @@ static LogicalResult nameSums(func::FuncOp function,
 /// if there is one.
 static Operation *separateSizes(func::FuncOp function) {
   ShapeValues values(function, /*takesSums=*/true);
-  if (failed(nameSums(function, values)))
-    return function;
   const OpenSizes &open = values.getOpenSizes();
+  if (failed(nameSums(function, open)))
+    return function;
   auto isOpen = [&](int64_t number) { return open.isOpen(number); };
   SmallVector<std::pair<Operation *, int64_t>> known;
   SmallVector<Operation *> dead;
@@ -165,7 +164,7 @@ static Operation *separateSizes(func::FuncOp function) {
             builder.getIntegerAttr(operand.get().getType(), *number)));
       }
     if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
-      fixWholeSizes(slice, values);
+      fixSliceSizes(slice, values);
     if (auto dim = dyn_cast<tensor::DimOp>(op)) {
       std::optional<int64_t> index = dim.getConstantIndex();
       std::optional<int64_t> size =
@@ -269,8 +268,8 @@ static bool keepsProducts(Operation &op, const ShapeValues &values) {
            });
   }
   if (isa<tensor::EmptyOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp,
-          tensor::InsertSliceOp, linalg::SoftmaxOp, SizeOp, func::ReturnOp,
-          cf::AssertOp, arith::ConstantOp>(op))
+          linalg::SoftmaxOp, SizeOp, func::ReturnOp, cf::AssertOp,
+          arith::ConstantOp>(op))
     return true;
   // Computing with numbers, or with tensors of one shape element by element.
   return isa<affine::AffineApplyOp>(op) ||

@@ -61,10 +61,7 @@ private:
 /// Reads each size from an argument that has it, and adds up sums.
 LogicalResult Restorer::findSizes() {
   builder.setInsertionPointToStart(&function.getBody().front());
-  auto sums =
-      function->getAttrOfType<ArrayAttr>(ChimeraDialect::getOpenSumsAttrName());
-  size_t numSums = sums ? sums.size() : 0;
-  for (int64_t placeholder : open.getPlaceholders().drop_back(numSums)) {
+  for (int64_t placeholder : open.getOwnPlaceholders()) {
     Value size;
     for (BlockArgument argument : function.getArguments())
       if (auto type = dyn_cast<RankedTensorType>(argument.getType()))
@@ -78,11 +75,12 @@ LogicalResult Restorer::findSizes() {
     sizes.push_back(size);
     lastSize = size.getDefiningOp();
   }
-  for (size_t sum = 0; sum < numSums; ++sum)
-    addUp(cast<DenseI64ArrayAttr>(sums[sum]).asArrayRef());
+  for (const OpenSizes::Sum &sum : open.getSums())
+    addUp(sum.terms);
   return success();
 }
 
+/// The sum of `terms` is the size of the next placeholder.
 void Restorer::addUp(ArrayRef<int64_t> terms) {
   Location loc = function.getLoc();
   Value sum;

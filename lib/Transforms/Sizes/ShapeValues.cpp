@@ -18,27 +18,20 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <limits>
-#include <numeric>
 
 using namespace mlir;
 using namespace chimera;
 
 ShapeValues::ShapeValues(func::FuncOp function, bool takesSums)
     : open(function), takesSums(takesSums) {
-  if (auto named = function->getAttrOfType<ArrayAttr>(
-          ChimeraDialect::getOpenSumsAttrName()))
-    for (auto terms : named.getAsRange<DenseI64ArrayAttr>())
-      sums.push_back({std::accumulate(terms.asArrayRef().begin(),
-                                      terms.asArrayRef().end(), int64_t(0)),
-                      llvm::to_vector(terms.asArrayRef())});
   size_t numSums;
   // What was read before a sum had a name may be that sum.
   do {
-    numSums = sums.size();
+    numSums = open.getSums().size();
     for (Block &block : function.getBody())
       for (Operation &op : block)
         read(op);
-  } while (sums.size() != numSums);
+  } while (open.getSums().size() != numSums);
 }
 
 std::optional<int64_t> ShapeValues::getNumber(Value value) const {
@@ -151,52 +144,64 @@ void ShapeValues::readConcat(tensor::ConcatOp concat) {
 //===----------------------------------------------------------------------===//
 
 /// What `size` is the sum of.
-SmallVector<int64_t> ShapeValues::getTerms(int64_t size) const {
-  const Sum *sum =
-      llvm::find_if(sums, [&](const Sum &known) { return known.size == size; });
-  return sum == sums.end() ? SmallVector<int64_t>{size} : sum->terms;
+ArrayRef<int64_t> ShapeValues::getTerms(const int64_t &size) const {
+  for (const OpenSizes::Sum &sum : open.getSums())
+    if (sum.size == size)
+      return sum.terms;
+  return size;
 }
 
-/// Those of `terms` that have the same sizes as factors together.
-SmallVector<int64_t> ShapeValues::addTerms(ArrayRef<int64_t> terms) const {
-  SmallVector<int64_t> sum;
+/// Adds `terms` to `sum`, or takes them off; those that have the same sizes as
+/// factors become one. False if a number is too large.
+bool ShapeValues::addTerms(SmallVectorImpl<int64_t> &sum,
+                           ArrayRef<int64_t> terms, bool isNegative) const {
   for (int64_t term : terms) {
     SmallVector<unsigned> factors = open.factor(term).first;
     auto *same = llvm::find_if(sum, [&](int64_t known) {
       return open.factor(known).first == factors;
     });
     if (same == sum.end())
-      sum.push_back(term);
-    else
-      *same += term;
-    llvm::erase(sum, 0);
+      same = sum.insert(sum.end(), 0);
+    if (isNegative ? llvm::SubOverflow(*same, term, *same)
+                   : llvm::AddOverflow(*same, term, *same))
+      return false;
+    if (*same == 0)
+      sum.erase(same);
   }
   llvm::sort(sum, std::greater<>());
+  return true;
+}
+
+std::optional<SmallVector<int64_t>> ShapeValues::addTerms(int64_t lhs,
+                                                          int64_t rhs) const {
+  SmallVector<int64_t> sum;
+  if (!addTerms(sum, getTerms(lhs)) || !addTerms(sum, getTerms(rhs)))
+    return std::nullopt;
   return sum;
 }
 
 bool ShapeValues::isAtLeast(int64_t lhs, int64_t rhs) const {
-  SmallVector<int64_t> terms = getTerms(lhs);
-  for (int64_t term : getTerms(rhs))
-    terms.push_back(-term);
+  bool isGreatest = lhs == std::numeric_limits<int64_t>::max();
+  if (isGreatest || (!open.isOpen(lhs) && !open.isOpen(rhs)))
+    return lhs >= rhs;
+  SmallVector<int64_t> difference;
   // No size is negative.
-  return llvm::all_of(addTerms(terms), [](int64_t term) { return term > 0; });
+  return addTerms(difference, getTerms(lhs)) &&
+         addTerms(difference, getTerms(rhs), /*isNegative=*/true) &&
+         llvm::all_of(difference, [](int64_t term) { return term > 0; });
 }
 
 /// `lhs + rhs`, if it is a number, a product of sizes or a sum that is known.
 std::optional<int64_t> ShapeValues::add(int64_t lhs, int64_t rhs) const {
-  int64_t size;
-  if (llvm::AddOverflow(lhs, rhs, size))
+  std::optional<SmallVector<int64_t>> terms = addTerms(lhs, rhs);
+  if (!terms)
     return std::nullopt;
-  SmallVector<int64_t> terms = getTerms(lhs);
-  llvm::append_range(terms, getTerms(rhs));
-  terms = addTerms(terms);
-  if (terms.size() <= 1)
-    return size;
-  bool isKnown = llvm::any_of(sums, [&](const Sum &sum) {
-    return sum.size == size && sum.terms == terms;
-  });
-  return isKnown ? std::optional<int64_t>(size) : std::nullopt;
+  if (terms->size() <= 1)
+    return terms->empty() ? 0 : terms->front();
+  for (const OpenSizes::Sum &sum : open.getSums())
+    if (sum.terms == *terms)
+      return sum.size;
+  return std::nullopt;
 }
 
 /// The same, of sizes; a new sum is a placeholder from then on.
@@ -210,14 +215,7 @@ std::optional<int64_t> ShapeValues::addSizes(int64_t lhs, int64_t rhs) {
         return size % other == 0 || other % size == 0;
       }))
     return std::nullopt;
-  SmallVector<int64_t> terms = getTerms(lhs);
-  llvm::append_range(terms, getTerms(rhs));
-  Sum sum = {size, addTerms(terms)};
-  int64_t planned = 0;
-  for (int64_t term : sum.terms)
-    planned += open.getPlanned(term);
-  open.add(size, planned);
-  sums.push_back(std::move(sum));
+  open.add({size, *addTerms(lhs, rhs)});
   return size;
 }
 
@@ -237,22 +235,15 @@ std::optional<int64_t> ShapeValues::compare(Operation &op) const {
     return arith::applyCmpPredicate(predicate,
                                     APInt(64, *lhs, /*isSigned=*/true),
                                     APInt(64, *rhs, /*isSigned=*/true));
-  bool isAtLeastOther = isAtLeast(*lhs, *rhs),
-       isAtMostOther = isAtLeast(*rhs, *lhs);
-  switch (predicate) {
-  case arith::CmpIPredicate::slt:
-  case arith::CmpIPredicate::sge:
-    if (isAtLeastOther)
-      return predicate == arith::CmpIPredicate::sge;
-    return std::nullopt;
-  case arith::CmpIPredicate::sgt:
-  case arith::CmpIPredicate::sle:
-    if (isAtMostOther)
-      return predicate == arith::CmpIPredicate::sle;
-    return std::nullopt;
-  default:
-    return std::nullopt;
-  }
+  bool isLess = predicate == arith::CmpIPredicate::slt,
+       isMore = predicate == arith::CmpIPredicate::sgt;
+  if ((isLess || predicate == arith::CmpIPredicate::sge) &&
+      isAtLeast(*lhs, *rhs))
+    return !isLess;
+  if ((isMore || predicate == arith::CmpIPredicate::sle) &&
+      isAtLeast(*rhs, *lhs))
+    return !isMore;
+  return std::nullopt;
 }
 
 /// The smaller of two numbers, if it is the same one for any sizes.

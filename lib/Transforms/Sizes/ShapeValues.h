@@ -29,12 +29,6 @@ namespace chimera {
 
 class ShapeValues {
 public:
-  /// A size that is a sum, and its terms: products of sizes, and a number.
-  struct Sum {
-    int64_t size;
-    llvm::SmallVector<int64_t> terms;
-  };
-
   /// Reads the body of `function`, whose arguments have static shapes. If it
   /// `takesSums`, what lies side by side gets placeholders of its own.
   explicit ShapeValues(mlir::func::FuncOp function, bool takesSums = false);
@@ -48,8 +42,7 @@ public:
   Shape getShape(mlir::Value tensor) const;
   /// True if `lhs` is as large as `rhs`, or larger, for any sizes.
   bool isAtLeast(int64_t lhs, int64_t rhs) const;
-  /// Sizes that are sums, each before those that it is a term of.
-  llvm::ArrayRef<Sum> getSums() const { return sums; }
+  /// The open sizes of the function, and the sums that were found.
   const OpenSizes &getOpenSizes() const { return open; }
 
 private:
@@ -61,8 +54,11 @@ private:
                                  int64_t rhs) const;
   std::optional<int64_t> compare(mlir::Operation &op) const;
   std::optional<int64_t> getSmaller(int64_t lhs, int64_t rhs) const;
-  llvm::SmallVector<int64_t> getTerms(int64_t size) const;
-  llvm::SmallVector<int64_t> addTerms(llvm::ArrayRef<int64_t> terms) const;
+  llvm::ArrayRef<int64_t> getTerms(const int64_t &size) const;
+  bool addTerms(llvm::SmallVectorImpl<int64_t> &sum,
+                llvm::ArrayRef<int64_t> terms, bool isNegative = false) const;
+  std::optional<llvm::SmallVector<int64_t>> addTerms(int64_t lhs,
+                                                     int64_t rhs) const;
   std::optional<int64_t> add(int64_t lhs, int64_t rhs) const;
   std::optional<int64_t> addSizes(int64_t lhs, int64_t rhs);
   void readConcat(mlir::tensor::ConcatOp concat);
@@ -71,7 +67,6 @@ private:
 
   OpenSizes open;
   bool takesSums;
-  llvm::SmallVector<Sum> sums;
   llvm::DenseMap<mlir::Value, int64_t> numbers;
   llvm::DenseMap<mlir::Value, Shape> shapes;
 };

@@ -111,7 +111,8 @@ static void addOpenVersion(func::FuncOp &function, ArrayRef<int64_t> planned,
   if (failed(openSizes(version, planned, obstacle))) {
     refuse(obstacle->getLoc(),
            "'" + obstacle->getName().getStringRef() +
-               "' has sizes that are no products of the program's");
+               "' has sizes that are neither products of the program's nor "
+               "known sums; list sizes to plan for in 'chimera.sizes'");
     version.erase();
     return;
   }

@@ -90,6 +90,34 @@ func.func @terms(%x: tensor<1048583xf32>) -> tensor<1048583xf32>
 
 // -----
 
+// A sum is of sizes that come before it, of which there are some.
+// expected-error @+1 {{'chimera.open_sums' must list the terms of the last open sizes}}
+func.func @own(%x: tensor<1048583xf32>) -> tensor<1048583xf32>
+    attributes {chimera.open_sizes = array<i64: 1048583, 1048584>, chimera.planned_sizes = array<i64: 2, 3>,
+                chimera.open_sums = [array<i64: 1048584>]} {
+  return %x : tensor<1048583xf32>
+}
+
+// -----
+
+// expected-error @+1 {{'chimera.open_sums' must list the terms of the last open sizes}}
+func.func @all(%x: tensor<1048584xf32>) -> tensor<1048584xf32>
+    attributes {chimera.open_sizes = array<i64: 1048584>, chimera.planned_sizes = array<i64: 3>,
+                chimera.open_sums = [array<i64: 1048583, 1>]} {
+  return %x : tensor<1048584xf32>
+}
+
+// -----
+
+// expected-error @+1 {{'chimera.open_sums' must list the terms of the last open sizes}}
+func.func @text(%x: tensor<1048583xf32>) -> tensor<1048583xf32>
+    attributes {chimera.open_sizes = array<i64: 1048583>, chimera.planned_sizes = array<i64: 3>,
+                chimera.open_sums = "none"} {
+  return %x : tensor<1048583xf32>
+}
+
+// -----
+
 // expected-error @+1 {{'chimera.open_sizes' must be an array of numbers from 1048576 on, one for each open size, got array<i64: 17>}}
 func.func @small(%x: tensor<17xf32>) -> tensor<17xf32>
     attributes {chimera.open_sizes = array<i64: 17>, chimera.planned_sizes = array<i64: 2>} {

@@ -95,6 +95,27 @@ func.func @longer(%x: tensor<?x16xf32>, %new: tensor<3x16xf32>) -> (tensor<?x16x
   return %y, %z : tensor<?x16xf32>, tensor<?x16xf32>
 }
 
+// The smaller of a size and of its sum is the size, and so is that of a size and
+// of the greatest number, up to which importers cut what is cut to its end.
+// CHECK-LABEL: func.func @behind(
+// CHECK-SAME: tensor<1048583x16xf32>
+// CHECK: tensor.extract_slice %{{.*}}[%{{.*}}, 0] [1048583, 16] [1, 1] : tensor<1048584x16xf32> to tensor<1048583x16xf32>
+func.func @behind(%x: tensor<?x16xf32>, %first: tensor<1x16xf32>) -> tensor<?x16xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %greatest = arith.constant 9223372036854775807 : index
+  %all = tensor.concat dim(0) %first, %x : (tensor<1x16xf32>, tensor<?x16xf32>) -> tensor<?x16xf32>
+  %n = tensor.dim %x, %c0 : tensor<?x16xf32>
+  %m = tensor.dim %all, %c0 : tensor<?x16xf32>
+  %from = arith.minsi %m, %c1 : index
+  %end = arith.minsi %n, %greatest : index
+  %to = arith.minsi %end, %m : index
+  %rows = tensor.extract_slice %all[%from, 0] [%to, 16] [1, 1] : tensor<?x16xf32> to tensor<?x16xf32>
+  %e = tensor.empty(%n) : tensor<?x16xf32>
+  %z = linalg.exp ins(%rows : tensor<?x16xf32>) outs(%e : tensor<?x16xf32>) -> tensor<?x16xf32>
+  return %z : tensor<?x16xf32>
+}
+
 // Positions are cut from a table to a number that has to be that of the rows
 // they are added to, which is asserted. The last row is cut from all.
 // CHECK-LABEL: func.func @positions(
@@ -105,9 +126,11 @@ func.func @longer(%x: tensor<?x16xf32>, %new: tensor<3x16xf32>) -> (tensor<?x16x
 func.func @positions(%x: tensor<?x16xf32>, %table: tensor<40x16xf32>) -> tensor<1x16xf32> {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
-  %c40 = arith.constant 40 : index
+  %c40 = arith.constant 40 : i64
   %n = tensor.dim %x, %c0 : tensor<?x16xf32>
-  %most = arith.minsi %n, %c40 : index
+  %number = arith.index_cast %n : index to i64
+  %rest = arith.minsi %number, %c40 : i64
+  %most = arith.index_cast %rest : i64 to index
   %rows = tensor.extract_slice %table[0, 0] [%most, 16] [1, 1] : tensor<40x16xf32> to tensor<?x16xf32>
   %empty = tensor.empty(%n) : tensor<?x16xf32>
   %y = linalg.add ins(%x, %rows : tensor<?x16xf32>, tensor<?x16xf32>) outs(%empty : tensor<?x16xf32>) -> tensor<?x16xf32>

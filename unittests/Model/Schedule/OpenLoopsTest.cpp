@@ -136,4 +136,36 @@ TEST(OpenLoops, BlocksOfRandomSchedulesAreBounded) {
   EXPECT_GT(open, 500u);
 }
 
+/// How much longer `schedule` takes if the rows of `gemm` are open.
+double lengthenByOpening(ChainProblem gemm, const Schedule &schedule) {
+  SolveOptions options;
+  options.threads = 2;
+  Machine machine = makeZen5();
+  machine.levels.erase(machine.levels.begin(), machine.levels.end() - 1);
+  double known = price(gemm, machine, schedule, options).seconds;
+  gemm.loops[loopNamed(gemm, "m")].isOpen = true;
+  return price(gemm, machine, schedule, options).seconds / known;
+}
+
+/// Two tasks for any number of rows leave no thread with more than half. Six
+/// for 256 rows are three for up to 128, of which one thread has two: 3/4 of
+/// the work where the rows are an eighth, a quarter, 3/8 or half of what is
+/// planned for, 2/3 at three quarters, and half at all.
+TEST(OpenLoops, FewRowsAreSharedOut) {
+  ChainProblem gemm = makeGemm(1, 256, 512, 512);
+  LoopId rows = loopNamed(gemm, "m"), columns = loopNamed(gemm, "n");
+  auto parallel = [&](llvm::SmallVector<TiledLoop> order) {
+    Schedule schedule = singleLevel({});
+    schedule.numParallel = order.size();
+    schedule.registerTile = {8, 3, 2, 4};
+    order.push_back({rows, 8});
+    schedule.levels[0].order.assign(order.begin(), order.end());
+    return schedule;
+  };
+  EXPECT_DOUBLE_EQ(lengthenByOpening(gemm, parallel({{columns, 256}})), 1);
+  double share = (4 * 0.75 + 2.0 / 3 + 0.5) / 6;
+  EXPECT_NEAR(lengthenByOpening(gemm, parallel({{rows, 128}, {columns, 192}})),
+              share / 0.5, 0.02);
+}
+
 } // namespace
