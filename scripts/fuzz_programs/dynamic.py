@@ -20,8 +20,8 @@ class Dynamic(Narrow):
         self.share = self.rng.choice([0, 0, 0, 0.5])
         # What each size that is not known is read from.
         self.sizes = {}
-        # Sizes of what is joined.
-        self.sums = set()
+        # How many sizes are those of what is joined.
+        self.sums = 0
 
     def type(self, narrow=0.75):
         return super().type(narrow * self.share)
@@ -46,18 +46,18 @@ class Dynamic(Narrow):
     def joined(self, value):
         """By chance, rows of others before or behind those of `value`."""
         name, shape, element = value
-        dims = [dim for dim, size in enumerate(shape[:-1]) if size in self.sizes]
-        if not dims or self.rng.random() > 0.3 or self.sums & set(shape):
+        # Other arguments have the batches and columns of a tensor, but not its rows.
+        dim = len(shape) - 2
+        if shape[dim] not in self.sizes or self.rng.random() > 0.3:
             return value
-        dim = self.rng.choice(dims)
         parts = [value]
         for _ in range(self.rng.choice([1, 1, 2])):
             size = self.rng.choice([1, 3, shape[dim]])
             other = self.argument(shape[:dim] + (size,) + shape[dim + 1:])
             parts.append(self.elementwise([other], [None], other[1], "convert", element))
         self.rng.shuffle(parts)
-        size = f"%s{len(self.sums)}"
-        self.sums.add(size)
+        size = f"%s{self.sums}"
+        self.sums += 1
         whole = shape[:dim] + (size,) + shape[dim + 1:]
         operands = ", ".join(part[0] for part in parts)
         types = ", ".join(tensor(part[1], element) for part in parts)
