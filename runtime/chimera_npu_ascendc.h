@@ -98,6 +98,7 @@ struct Gm {
 
 enum CrMode : uint8_t {
   CRMODE_NONE,
+  CRMODE_RELU,
   CRMODE_F32toF16_NONE,
   CRMODE_F32toF16_RELU
 };
@@ -213,9 +214,9 @@ __aicore__ inline void drain(Dst dst, L0C<float> src, int64_t rows,
   params.mSize = as<uint16_t>(rows);
   params.srcStride = as<uint16_t>(srcRows);
   params.dstStride = as<uint32_t>(dstStride);
-  params.reluEn = mode == CRMODE_F32toF16_RELU;
+  params.reluEn = mode == CRMODE_RELU || mode == CRMODE_F32toF16_RELU;
   params.quantPre =
-      mode == CRMODE_NONE ? QuantMode_t::NoQuant : QuantMode_t::F322F16;
+      sizeof(T) == sizeof(float) ? QuantMode_t::NoQuant : QuantMode_t::F322F16;
   if (toRows)
     AscendC::Fixpipe<T, float, AscendC::CFG_ROW_MAJOR>(dst.tensor(),
                                                        src.tensor(), params);

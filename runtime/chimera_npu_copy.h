@@ -76,6 +76,7 @@ struct Gm {
 /// What happens to a sum on its way out of L0C.
 enum CrMode : uint8_t {
   CRMODE_NONE,
+  CRMODE_RELU,
   CRMODE_F32toF16_NONE,
   CRMODE_F32toF16_RELU
 };
@@ -368,7 +369,7 @@ template <class T>
 void drain(View dst, View src, int64_t count, CrMode mode) {
   for (int64_t i = 0; i < count; ++i) {
     auto value = loadElement<float>(src.bytes + i * 4);
-    if (mode == CRMODE_F32toF16_RELU)
+    if (mode == CRMODE_RELU || mode == CRMODE_F32toF16_RELU)
       value = relu(value);
     storeElement(dst.bytes + i * sizeof(T), narrow<T>(value));
     if (dst.written)
@@ -378,7 +379,8 @@ void drain(View dst, View src, int64_t count, CrMode mode) {
 
 template <class T>
 void requireMode(Machine &m, CrMode mode) {
-  m.require(std::is_same_v<T, half> == (mode != CRMODE_NONE),
+  bool narrows = mode == CRMODE_F32toF16_NONE || mode == CRMODE_F32toF16_RELU;
+  m.require(std::is_same_v<T, half> == narrows,
             "the mode does not give elements of the destination's type");
 }
 

@@ -99,7 +99,7 @@ constexpr bool hasInfinities(Architecture architecture) {
   X(vector_dup,    kAnyCore, kAnyCore, 1, 1, "Duplicate 0088")                 \
   X(vconv_f322f16, kAnyCore, kAnyCore, 1, 1, "Cast 0073")                      \
   X(vconv_f162f32, kAnyCore, kAnyCore, 1, 1, "Cast 0073")                      \
-  X(vconv_u82f16,  kOneCore, 0,        1, 0, "Cast 0073")                      \
+  X(vconv_u82f16,  kAnyCore, 0,        1, 0, "Cast 0073")                      \
   X(vcgmax,        kAnyCore, kNewer,   7, 1, "BlockReduceMax 0082")            \
   X(vcgadd,        kAnyCore, kNewer,   7, 1, "BlockReduceSum 0084")            \
   X(vcmax,         kAnyCore, kNewer,   7, 7, "WholeReduceMax 0079")            \

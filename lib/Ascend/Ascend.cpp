@@ -93,6 +93,9 @@ LogicalResult CopyOp::verify() {
   bool narrows = from == Memory::L0C && source.isF32() && destination.isF16();
   if (source != destination && !narrows)
     return emitOpError() << "cannot turn " << source << " into " << destination;
+  if (getRelu() && (from != Memory::L0C || to == Memory::UB))
+    return emitOpError()
+           << "has no relu; sums have, on their way from l0c to l1 or gm";
   return success();
 }
 

@@ -12,6 +12,7 @@
 
 #include "Chimera/Chain/OpKinds.h"
 #include "Chimera/Chain/OpenSizes.h"
+#include "Chimera/IR/Relu.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -83,6 +84,8 @@ void chimera::addInstructions(linalg::LinalgOp op, model::Operator &to) {
       ++to.epilogueExponentials;
     else
       to.epilogueCost += isFunction ? functionCost : 1;
+    to.routeInstructions +=
+        isa<arith::TruncFOp>(nested) || getReluOperand(&nested);
   }
 }
 

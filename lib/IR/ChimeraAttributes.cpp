@@ -594,7 +594,7 @@ LogicalResult BufferAttr::verify(EmitError emitError, StringRef name,
 }
 
 LogicalResult RouteAttr::verify(EmitError emitError, StringRef source,
-                                StringRef destination, int64_t bandwidth,
+                                StringRef destination, int64_t bandwidth, bool,
                                 bool) {
   if (source == destination)
     return emitError() << "a route must lead from one memory to another, got '"

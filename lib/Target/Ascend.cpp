@@ -170,8 +170,10 @@ static constexpr StringLiteral kAscend910B = R"(#chimera.target<"ascend910b",
             <"memory", "UB", bandwidth = 198000000000>,
             <"L1", "L0A", bandwidth = 460800000000>,
             <"L1", "L0B", bandwidth = 230400000000>,
-            <"L0C", "L1", bandwidth = 460800000000, converts = true>,
-            <"L0C", "memory", bandwidth = 230400000000, converts = true>,
+            <"L0C", "L1", bandwidth = 460800000000, converts = true,
+             relu = true>,
+            <"L0C", "memory", bandwidth = 230400000000, converts = true,
+             relu = true>,
             <"UB", "memory", bandwidth = 115200000000>],
   triple = "davinci-huawei-cann", cpu = "Ascend910B2">)";
 

@@ -62,6 +62,8 @@ func.func @examples(%from: !ascend.ptr<gm, f16>, %bytes: index, %elements: index
   ascend.copy copy_matrix_cc_to_cbuf %tile, %c bursts %rows of %length every %pitch, %block : !ascend.ptr<l1, f16>, !ascend.ptr<l0c, f32>
   // CPP: copy_matrix_cc_to_gm({{.*}}, CRMODE_F32toF16_NONE)
   ascend.copy copy_matrix_cc_to_gm %from, %c bursts %rows of %length every %pitch, %block : !ascend.ptr<gm, f16>, !ascend.ptr<l0c, f32>
+  // CPP: copy_matrix_cc_to_gm({{.*}}, CRMODE_F32toF16_RELU)
+  ascend.copy copy_matrix_cc_to_gm %from, %c bursts %rows of %length every %pitch, %block relu : !ascend.ptr<gm, f16>, !ascend.ptr<l0c, f32>
   // CPP: copy_gm_to_ubuf_pad(
   ascend.copy copy_gm_to_ubuf_pad %u, %from bursts %rows of %bytes every %pitch, %block : !ascend.ptr<ub, f16>, !ascend.ptr<gm, f16>
   // CPP: copy_ubuf_to_gm_pad([[FROM]],

@@ -16,6 +16,14 @@ func.func @f(%a: !ascend.ptr<l1, f32>, %b: !ascend.ptr<gm, f16>, %n: index) {
 
 // -----
 
+func.func @relu_of_an_operand(%a: !ascend.ptr<l1, f16>, %b: !ascend.ptr<gm, f16>, %n: index) {
+  // expected-error @below {{'ascend.copy' op has no relu; sums have, on their way from l0c to l1 or gm}}
+  ascend.copy copy_gm_to_cbuf %a, %b bursts %n of %n every %n, %n relu : !ascend.ptr<l1, f16>, !ascend.ptr<gm, f16>
+  return
+}
+
+// -----
+
 func.func @f(%a: !ascend.ptr<l0c, f16>, %b: !ascend.ptr<l1, f16>, %n: index) {
   // expected-error @below {{'ascend.load' op destination must be in l0a or l0b, got l0c}}
   ascend.load %a, %b start %n repeat %n stride %n : !ascend.ptr<l0c, f16>, !ascend.ptr<l1, f16>

@@ -94,7 +94,7 @@
 
 // -----
 
-#attr = #chimera.route<"L0C", "UB", bandwidth = 256000000000, converts = true>
+#attr = #chimera.route<"L0C", "L1", bandwidth = 460800000000, converts = true, relu = true>
 
 // -----
 

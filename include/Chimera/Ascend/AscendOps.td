@@ -142,16 +142,18 @@ def Ascend_CopyOp : Ascend_Op<"copy"> {
     `copy_matrix_cc_to_gm` take sums in column groups of as many rows as the first
     distance says, and narrow them where the destination is: the first two to
     column groups of as many rows, the last one to rows that start as many
-    elements apart, as the second says.
+    elements apart, as the second says. With `relu` these three put zero for
+    negative sums.
 
     Example: `ascend.copy copy_gm_to_cbuf %tile, %from bursts %rows of %length every %gap, %block : !ascend.ptr<l1, f16>, !ascend.ptr<gm, f16>`
   }];
   let arguments = (ins Ascend_CopyKindAttr:$kind, Ascend_PtrType:$destination,
                        Ascend_PtrType:$source, Index:$bursts, Index:$length,
-                       Index:$first_distance, Index:$second_distance);
+                       Index:$first_distance, Index:$second_distance,
+                       UnitAttr:$relu);
   let assemblyFormat = [{
     $kind $destination `,` $source `bursts` $bursts `of` $length
-    `every` $first_distance `,` $second_distance attr-dict
+    `every` $first_distance `,` $second_distance (`relu` $relu^)? attr-dict
     `:` type($destination) `,` type($source)
   }];
   let hasVerifier = 1;

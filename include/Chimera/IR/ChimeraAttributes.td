@@ -469,16 +469,19 @@ def Chimera_RouteAttr : Chimera_Attr<"Route", "route"> {
   let description = [{
     From one memory to another, by the names of levels and buffers; `memory` is
     what lies outside all of them. `bandwidth` in bytes per second and core. A
-    route with `converts` can narrow what it moves to the type that is stored.
+    route with `converts` can narrow what it moves to the type that is stored,
+    one with `relu` can put zero for negative numbers before that.
 
-    Example: `#chimera.route<"L0C", "UB", bandwidth = 256000000000, converts = true>`
+    Example: `#chimera.route<"L0C", "L1", bandwidth = 460800000000, converts = true, relu = true>`
   }];
   let parameters = (ins StringRefParameter<"where it starts">:$source,
                         StringRefParameter<"where it ends">:$destination,
                         "int64_t":$bandwidth,
-                        DefaultValuedParameter<"bool", "false">:$converts);
+                        DefaultValuedParameter<"bool", "false">:$converts,
+                        DefaultValuedParameter<"bool", "false">:$relu);
   let assemblyFormat = [{
-    `<` $source `,` $destination `,` struct($bandwidth, $converts) `>`
+    `<` $source `,` $destination `,`
+        struct($bandwidth, $converts, $relu) `>`
   }];
   let genVerifyDecl = 1;
 }

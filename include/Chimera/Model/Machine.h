@@ -149,8 +149,9 @@ struct Route {
   std::string source, destination;
   /// Of one core.
   double bytesPerSecond = 0;
-  /// True if what it moves can be narrowed on the way.
-  bool converts = false;
+  /// True if what it moves can be narrowed on the way, and negative numbers
+  /// replaced by zero.
+  bool converts = false, hasRelu = false;
 };
 
 /// The threads of a core whose registers hold what the matrix unit works on.

@@ -173,6 +173,9 @@ struct Operator {
   /// Vector instructions per vector of output spent in the epilogue, and the
   /// exponentials beside them, which take as many as the machine says.
   int64_t epilogueCost = 0, epilogueExponentials = 0;
+  /// Of these instructions, those that a route with a ReLU has as well: maxima
+  /// with zero, and what narrows.
+  int64_t routeInstructions = 0;
   /// Vector instructions that make a vector of factors of what lies in memory,
   /// if that are codes.
   double decodeInstructions = 0;

@@ -110,6 +110,10 @@ struct LineOfPixels {
 /// alone, or of which one is an image under windows.
 bool hasRoutes(const ChainProblem &problem, const Machine &machine);
 
+/// True if no vector unit has to touch the sums of `op`: what follows them, a
+/// ReLU or a narrower type, a route out of the matrix unit of `machine` does.
+bool leavesByRoute(const Operator &op, const Machine &machine);
+
 /// What `schedule` moves along the routes of `machine`, if `hasRoutes`. Exact:
 /// equal to what the program counts that is made of it. The rules:
 ///
@@ -134,7 +138,8 @@ bool hasRoutes(const ChainProblem &problem, const Machine &machine);
 /// - *Sums.* They have room for the operator's tile where its outermost
 ///   reduction loop starts; an intermediate's, where its producer and its
 ///   readers part. There they leave, once the reduction is done: by the memory
-///   of the vector unit if an epilogue follows; an intermediate to the
+///   of the vector unit if an epilogue follows that is not done on the way
+///   (`leavesByRoute`); an intermediate to the
 ///   innermost level, an output to main memory.
 /// - *Softmax.* Scores, and what is rescaled with every block of them, leave
 ///   with every block for the memory of the vector unit, where they have room

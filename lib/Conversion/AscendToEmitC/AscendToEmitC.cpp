@@ -196,8 +196,11 @@ void Pattern<CopyOp>::convert(CopyOp op, Adaptor adaptor,
   call.with(adaptor.getOperands());
   if (cast<PtrType>(op.getSource().getType()).getMemory() == Memory::L0C) {
     auto type = cast<PtrType>(op.getDestination().getType());
-    call.withLiteral(type.getElementType().isF16() ? "CRMODE_F32toF16_NONE"
-                                                   : "CRMODE_NONE");
+    bool narrows = type.getElementType().isF16();
+    call.withLiteral(op.getRelu()
+                         ? narrows ? "CRMODE_F32toF16_RELU" : "CRMODE_RELU"
+                     : narrows ? "CRMODE_F32toF16_NONE"
+                               : "CRMODE_NONE");
   }
   call.emit(stringifyCopyKind(op.getKind()), getWord(op.getKind()));
   rewriter.eraseOp(op);

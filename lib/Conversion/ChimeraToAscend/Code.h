@@ -91,9 +91,9 @@ public:
 
   void copy(CopyKind kind, mlir::Value destination, mlir::Value source,
             mlir::Value bursts, mlir::Value length, mlir::Value firstDistance,
-            mlir::Value secondDistance) {
+            mlir::Value secondDistance, bool hasRelu = false) {
     CopyOp::create(builder, loc, kind, destination, source, bursts, length,
-                   firstDistance, secondDistance);
+                   firstDistance, secondDistance, hasRelu);
   }
   void setFlag(Pipe from, Pipe to, mlir::Value event) {
     SetFlagOp::create(builder, loc, from, to, event);

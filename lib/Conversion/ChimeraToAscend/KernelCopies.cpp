@@ -256,41 +256,36 @@ void KernelLowering::copyInside(const Matrix &matrix, Value to, int64_t pitch) {
 /// Sums on their way to an image under windows: a row of pixels at once, or
 /// with a stride each pixel by itself, with all its channels.
 void KernelLowering::drainToFrame(const Matrix &result, const Buffer &buffer,
-                                  Value source) {
+                                  Value source, const Drain &how) {
   int64_t stride = buffer.frame->line.stride;
   Value rows = code.padded(code.number(result.rows())),
         columns = code.padded(code.number(result.columns())),
         column = code.number(result.tile.offsets[result.columnDim]);
-  forEachPart(result, buffer,
-              [&](Value first, Value count, Value to, int64_t pitch) {
-                Value start = code.offset(to, code.mul(column, pitch));
-                auto drain = [&](Value pixel, Value number) {
-                  Value from = code.add(first, code.mul(pixel, stride));
-                  code.copy(CopyKind::MatrixCcToCbuf,
-                            code.offset(start, code.mul(pixel, fractal)),
-                            code.offset(source, code.mul(from, fractal)),
-                            number, columns, rows, code.number(pitch));
-                };
-                if (stride == 1)
-                  drain(code.number(0), count);
-                else
-                  code.loop(code.number(0), count, 1,
-                            [&](Value pixel) { drain(pixel, code.number(1)); });
-              });
+  forEachPart(
+      result, buffer, [&](Value first, Value count, Value to, int64_t pitch) {
+        Value start = code.offset(to, code.mul(column, pitch));
+        auto drain = [&](Value pixel, Value number) {
+          Value from = code.add(first, code.mul(pixel, stride));
+          code.copy(CopyKind::MatrixCcToCbuf,
+                    code.offset(start, code.mul(pixel, fractal)),
+                    code.offset(source, code.mul(from, fractal)), number,
+                    columns, rows, code.number(pitch), how.hasRelu);
+        };
+        if (stride == 1)
+          drain(code.number(0), count);
+        else
+          code.loop(code.number(0), count, 1,
+                    [&](Value pixel) { drain(pixel, code.number(1)); });
+      });
 }
 
-/// Sums on their way out of L0C, as they are or narrowed: all that can happen
-/// to them where the vector units are in other cores.
+/// Sums on their way out of L0C, where the vector units are in other cores.
 LogicalResult KernelLowering::lowerDrain(MicroKernelOp kernel) {
   builder.setInsertionPoint(kernel);
-  Operation *yield = kernel.getBody().front().getTerminator();
-  Value made = yield->getOperand(0), sum = made;
-  if (auto narrow = made.getDefiningOp<arith::TruncFOp>())
-    sum = narrow.getIn();
-  if (kernel->getNumOperands() != 2 || sum != kernel.getBody().getArgument(0) ||
-      (made != sum && !made.getType().isF16()))
-    return fail("sums can only be narrowed to f16: the vector units that would "
-                "do more are in other cores");
+  std::optional<Drain> how = findDrain(kernel);
+  Type type = getElementTypeOrSelf(kernel.getOutputs()[0]);
+  if (!how || (!type.isF16() && !type.isF32()))
+    return fail("sums leave as neither f16 nor f32");
   SmallVector<AffineMap> maps = kernel.getMaps();
   FailureOr<Matrix> sums = getMatrix(kernel.getInputs()[0], maps[0], kernel),
                     result = getMatrix(kernel.getOutputs()[0], maps[1], kernel);
@@ -307,7 +302,7 @@ LogicalResult KernelLowering::lowerDrain(MicroKernelOp kernel) {
   const TileRef &tile = result->tile;
   auto buffer = buffers.find(tile.root);
   if (buffer != buffers.end() && buffer->second.frame) {
-    drainToFrame(*result, buffer->second, source);
+    drainToFrame(*result, buffer->second, source, *how);
     return success();
   }
   if (buffer != buffers.end()) {
@@ -321,12 +316,11 @@ LogicalResult KernelLowering::lowerDrain(MicroKernelOp kernel) {
         code.offset(getAddress(code, buffer->second.place, code.number(0)),
                     start),
         source, code.padded(rows), code.padded(columns), code.padded(rows),
-        code.number(pitch));
+        code.number(pitch), how->hasRelu);
     return success();
   }
   if (failed(checkCopies(*result)))
     return failure();
-  Type type = tile.getRootType().getElementType();
   Value base =
       UnrealizedConversionCastOp::create(
           builder, code.loc,
@@ -335,6 +329,6 @@ LogicalResult KernelLowering::lowerDrain(MicroKernelOp kernel) {
   code.copy(CopyKind::MatrixCcToGm,
             code.offset(base, getLinearOffset(code, tile)), source, rows,
             columns, code.padded(rows),
-            code.number(getStride(tile, result->rowDim)));
+            code.number(getStride(tile, result->rowDim)), how->hasRelu);
   return success();
 }

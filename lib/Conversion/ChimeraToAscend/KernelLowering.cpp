@@ -10,6 +10,7 @@
 
 #include "VectorCode.h"
 
+#include "Chimera/IR/Relu.h"
 #include "Chimera/Model/Routes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -54,22 +55,31 @@ static bool isBorder(MicroKernelOp kernel) {
   return isFill(kernel) && getElementTypeOrSelf(kernel.getOutput()).isF16();
 }
 
-/// True if `kernel` hands sums on as they are, or narrowed.
-static bool isDrain(MicroKernelOp kernel) {
-  if (kernel.getKind() != MicroKernelKind::Elementwise ||
+std::optional<Drain> KernelLowering::findDrain(MicroKernelOp kernel) const {
+  if (isCoupled() || kernel.getKind() != MicroKernelKind::Elementwise ||
       kernel->getNumOperands() != 2 || kernel.getInputs().size() != 1)
-    return false;
+    return std::nullopt;
   Block &body = kernel.getBody().front();
+  Drain drain;
   Value made = body.getTerminator()->getOperand(0);
-  if (auto narrow = made.getDefiningOp<arith::TruncFOp>())
-    made = narrow.getIn();
-  return made == body.getArgument(0);
+  // To narrow zeros, or numbers above zero, makes such again: either is first.
+  while (made != body.getArgument(0)) {
+    Operation *op = made.getDefiningOp();
+    if (auto narrow = dyn_cast_or_null<arith::TruncFOp>(op)) {
+      made = narrow.getIn();
+    } else if (Value number = getReluOperand(op)) {
+      drain.hasRelu = true;
+      made = number;
+    } else {
+      return std::nullopt;
+    }
+  }
+  return drain;
 }
 
-/// True if only vector units do what `kernel` does.
 bool KernelLowering::needsVectors(MicroKernelOp kernel) const {
   return kernel.getKind() != MicroKernelKind::Contraction && !isFill(kernel) &&
-         (isCoupled() || !isDrain(kernel));
+         !findDrain(kernel);
 }
 
 /// Loops alone around it, extents that are known, and factors that the cube

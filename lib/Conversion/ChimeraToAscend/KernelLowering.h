@@ -132,6 +132,12 @@ struct Workspace {
   int64_t elements = 0;
 };
 
+/// What happens to sums on their way out of L0C, where no vector unit has to
+/// touch them, besides that they may be narrowed.
+struct Drain {
+  bool hasRelu = false;
+};
+
 /// Why there is no kernel, and where what stands in the way is.
 struct Refusal {
   mlir::Location loc;
@@ -233,6 +239,9 @@ private:
   }
   /// True if vector units take part.
   bool hasVectors() const { return isCoupled() || isMixed; }
+  /// How sums leave if what `kernel` does to them happens on the way.
+  std::optional<Drain> findDrain(MicroKernelOp kernel) const;
+  /// True if only vector units do what `kernel` does.
   bool needsVectors(MicroKernelOp kernel) const;
   int64_t rowsInUb(int64_t rows) const;
   /// Rows in UB from one column group of a whole tile to the next.
@@ -291,7 +300,7 @@ private:
                                            mlir::Value to, int64_t pitch)>
                        write);
   void drainToFrame(const Matrix &result, const Buffer &buffer,
-                    mlir::Value source);
+                    mlir::Value source, const Drain &how);
   mlir::LogicalResult lowerDrain(MicroKernelOp kernel);
   void finish();
 

@@ -47,8 +47,9 @@ Value VectorCode::widenBytes(Value bytes, int64_t elements) {
   return halves;
 }
 
-/// Rows of whole blocks, one after the other: with one copy where they start
-/// whole blocks apart, else each by itself.
+/// Rows that start with a block, one after the other: with one copy where there
+/// is one for any number of bytes or they start whole blocks apart, else each
+/// by itself, with the bytes that fill its last block.
 void VectorCode::copyBytes(const Matrix &matrix, Value to) {
   const TileRef &tile = matrix.tile;
   int64_t stride = getStride(tile, matrix.rowDim);
@@ -61,8 +62,17 @@ void VectorCode::copyBytes(const Matrix &matrix, Value to) {
           .getResult(0),
       getLinearOffset(code, tile));
   Value zero = code.number(0), one = code.number(1);
-  Value rows = code.number(matrix.rows());
-  Value blocks = code.ceilDiv(code.number(matrix.columns()), blockBytes);
+  Value rows = code.number(matrix.rows()),
+        columns = code.number(matrix.columns());
+  Value blocks = code.ceilDiv(columns, blockBytes);
+  if (lowering.has(stringifyCopyKind(CopyKind::GmToUbufPad),
+                   type.getElementType())) {
+    // One row alone may be shorter than what is read of it.
+    code.copy(CopyKind::GmToUbufPad, to, from, rows, columns,
+              code.max(code.sub(code.number(stride), columns), 0),
+              code.sub(code.number(blocksOfRow()), blocks));
+    return;
+  }
   if (stride % blockBytes == 0) {
     code.copy(CopyKind::GmToUbuf, to, from, rows, blocks,
               code.max(code.sub(code.number(stride / blockBytes), blocks), 0),
@@ -75,6 +85,24 @@ void VectorCode::copyBytes(const Matrix &matrix, Value to) {
               code.offset(from, code.mul(row, stride)), one, blocks, zero,
               zero);
   });
+}
+
+/// Copies the rows of `matrix` that this core has. Where several share them, it
+/// may have none.
+void VectorCode::copyShare(Matrix &matrix, Value to) {
+  if (!lowering.isMixed)
+    return copyBytes(matrix, to);
+  auto [first, count] = lowering.shareRows(code.number(matrix.rows()));
+  OpFoldResult &offset = matrix.tile.offsets[matrix.rowDim];
+  offset = getAsOpFoldResult(code.add(code.number(offset), first));
+  matrix.tile.sizes[matrix.rowDim] = getAsOpFoldResult(count);
+  Value hasRows = arith::CmpIOp::create(
+      builder, code.loc, arith::CmpIPredicate::sgt, count, code.number(0));
+  auto branch = scf::IfOp::create(builder, code.loc, hasRows,
+                                  /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(branch.thenYield());
+  copyBytes(matrix, to);
 }
 
 LogicalResult VectorCode::bringBytes(unsigned number, Access &access) {
@@ -95,7 +123,7 @@ LogicalResult VectorCode::bringBytes(unsigned number, Access &access) {
   access.kind = Access::Kind::Bytes;
   access.address = getAddress(code, place, zero);
   waitFree(code, place, zero);
-  copyBytes(*matrix, access.address);
+  copyShare(*matrix, access.address);
   setFull(code, place, zero);
   waitFull(code, place, zero);
   builder.setInsertionPointAfter(position);

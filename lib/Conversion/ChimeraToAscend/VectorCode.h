@@ -102,6 +102,7 @@ private:
     return llvm::divideCeil(maxColumns, blockBytes);
   }
   void copyBytes(const Matrix &matrix, mlir::Value to);
+  void copyShare(Matrix &matrix, mlir::Value to);
   Operand readBytes(const Access &access, mlir::Value column);
   const KernelLowering::Buffer *getBuffer(mlir::Value operand);
   bool isOutput(unsigned number) const {

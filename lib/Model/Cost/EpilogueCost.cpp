@@ -13,6 +13,8 @@
 
 #include "Cost/CostModel.h"
 
+#include "Chimera/Model/Routes.h"
+
 #include "llvm/Support/MathExtras.h"
 
 using namespace llvm;
@@ -33,7 +35,7 @@ double CostModel::countResultVectors(const Operator &op) const {
 double CostModel::epilogueCycles(const Operator &op, bool inRegisters) const {
   if (machine.matrix && machine.groups)
     return groupEpilogueCycles(op);
-  if (!op.hasEpilogue && op.epilogue.empty())
+  if ((!op.hasEpilogue && op.epilogue.empty()) || leavesByRoute(op, machine))
     return 0;
   const VectorUnit &unit = machine.unit;
   double vectors = countResultVectors(op);

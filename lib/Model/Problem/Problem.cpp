@@ -447,9 +447,10 @@ static auto keyOf(const Tensor &tensor) {
 /// Everything of an operator but its name and its accesses.
 static auto keyOf(const Operator &op) {
   return std::tie(op.loops, op.hasEpilogue, op.epilogueCost,
-                  op.epilogueExponentials, op.decodeInstructions,
-                  op.digitInstructions, op.scoreInstructions, op.completes,
-                  op.rescaledBy, op.vectorLoop, op.rowLoop);
+                  op.epilogueExponentials, op.routeInstructions,
+                  op.decodeInstructions, op.digitInstructions,
+                  op.scoreInstructions, op.completes, op.rescaledBy,
+                  op.vectorLoop, op.rowLoop);
 }
 
 static bool areEqual(const Access &left, const Access &right) {

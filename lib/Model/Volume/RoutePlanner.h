@@ -50,7 +50,6 @@ private:
 
   bool hasRoute(llvm::StringRef from, llvm::StringRef to) const;
   bool hasVectorsAtUnit() const;
-  bool narrowsOnTheWayOut() const;
   void move(llvm::StringRef from, llvm::StringRef to, int64_t bytes,
             bool isAwaited = false);
   void use(llvm::StringRef memory, int64_t bytes, bool isShared = false);

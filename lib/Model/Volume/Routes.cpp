@@ -63,13 +63,6 @@ bool RoutePlanner::hasRoute(StringRef from, StringRef to) const {
   });
 }
 
-/// True if sums can leave in a narrower type without the vector unit.
-bool RoutePlanner::narrowsOnTheWayOut() const {
-  return !hasVectorsAtUnit() && any_of(machine.routes, [&](const Route &route) {
-    return route.source == nameOf(Buffer::Role::Sums) && route.converts;
-  });
-}
-
 /// `bytes` along the shortest way there is. What passes main memory, one core
 /// hands to another, and waits until it is there if `isAwaited`.
 void RoutePlanner::move(StringRef from, StringRef to, int64_t bytes,
@@ -287,13 +280,12 @@ void RoutePlanner::planResult(unsigned op) {
       rowsOf(sides, tiles.sizesAfter(op, tiles.pathOf(op).size())))
     plan.obstacle = "the rows of sums are cut";
   // Groups of them pass the vector unit, where it is on the way.
-  bool isWorkedOn = description.epilogueCost > 0 ||
-                    !description.epilogue.empty() || leavesByBlocks(op),
+  bool isWorkedOn = description.hasEpilogue || !description.epilogue.empty(),
        passesVectors =
-           isWorkedOn || staysAtUnit(op) ||
+           (isWorkedOn && !leavesByRoute(description, machine)) ||
+           leavesByBlocks(op) || staysAtUnit(op) ||
            (hasVectorsAtUnit() &&
-            !hasRoute(sums, isIntermediate ? level() : Machine::mainMemory)) ||
-           (description.hasEpilogue && !narrowsOnTheWayOut());
+            !hasRoute(sums, isIntermediate ? level() : Machine::mainMemory));
   if (hasVectorsAtUnit() || passesVectors)
     planVectors(op, depth);
   if (!hasVectorsAtUnit() && passesVectors && reading)
@@ -453,6 +445,27 @@ bool chimera::model::hasRoutes(const ChainProblem &problem,
                return isPlain(input) || isImage(problem, op, input);
              })));
   });
+}
+
+bool chimera::model::leavesByRoute(const Operator &op, const Machine &machine) {
+  auto isFrom = [&](StringRef name, Buffer::Role role) {
+    return any_of(machine.buffers, [&](const Buffer &buffer) {
+      return buffer.name == name && buffer.role == role;
+    });
+  };
+  if (op.epilogueExponentials > 0 || !op.epilogue.empty() ||
+      op.epilogueCost > op.routeInstructions)
+    return false;
+  bool needsRelu = op.epilogueCost > 0, leaves = false;
+  for (const Route &route : machine.routes) {
+    if (!isFrom(route.source, Buffer::Role::Sums))
+      continue;
+    // Where vector units take sums, there is no other way for them.
+    if (isFrom(route.destination, Buffer::Role::Vectors))
+      return false;
+    leaves |= route.converts && (route.hasRelu || !needsRelu);
+  }
+  return leaves;
 }
 
 RoutePlan chimera::model::planRoutes(const ChainProblem &problem,

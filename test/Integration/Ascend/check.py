@@ -270,13 +270,6 @@ def make_finite_attention(generator: random.Random) -> Attention:
     return attention
 
 
-def make_number_attention(generator: random.Random) -> Attention:
-    """For cores that make no numbers of truth values."""
-    attention = make_random_attention(generator)
-    attention.of = generator.choice(["f16", "f32"])
-    return attention
-
-
 def make_convolutions(generator: random.Random) -> Convolutions:
     """One or two layers, with and without padding."""
     relu = generator.random() < 0.5
@@ -318,8 +311,7 @@ RANDOM = {"chain": make_random, "plain": make_plain,
           "convolutions": make_convolutions,
           "convolutions-plain": make_plain_convolutions,
           "attention": make_random_attention,
-          "finite-attention": make_finite_attention,
-          "number-attention": make_number_attention}
+          "finite-attention": make_finite_attention}
 
 
 def judge(chain, kernels: Kernels, seed: int, nest=None) -> str:

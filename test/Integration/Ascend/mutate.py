@@ -4,7 +4,7 @@ Each mutation takes one line of a kernel: it removes a flag that is raised or
 waited for, within a core or between cores, or a barrier, makes a memory smaller by a block than what the kernel takes, or
 swaps a layout (loads a fractal transposed that is not, or the other way round,
 exchanges the steps between fractals, the sides of a product, or the row and
-column distances of a copy, leaves a border out). Noticed means: it does not compile, the model
+column distances of a copy, leaves a border out), or a ReLU on the way for none. Noticed means: it does not compile, the model
 reports an error, or the result or the counted bytes are wrong.
 
 usage: mutate.py --opt=PATH --translate=PATH --runtime=DIR --work=DIR
@@ -42,7 +42,8 @@ CHAINS = [
     Convolutions(1, 13, 20, 32, [Layer(32, 3, relu=True, padding=1),
                                  Layer(32, 3, padding=1)]),
     Convolutions(1, 13, 33, 16, [Layer(48, relu=True), Layer(32, 3, 2, padding=1)]),
-    Convolutions(1, 13, 33, 32, [Layer(32, 3), Layer(20, 3, 2, padding=1)]),
+    Convolutions(1, 13, 33, 32, [Layer(32, 3, relu=True),
+                                 Layer(20, 3, 2, padding=1)]),
 ]
 # What each of them is compiled for.
 TARGETS = ["ascend310p"] * 5 + ["ascend910", "ascend910b", "ascend310p", "ascend310p",
@@ -53,6 +54,7 @@ MIXED_CHAINS = [
                       Stage(50, residual=True)]),
     Chain(1, 100, 40, [Stage(600, activation="relu"), Stage(64, bias=True)]),
     Attention(2, 70, 300, 48, causal=True),
+    Attention(1, 50, 300, 48, mask="full"),
 ]
 CORES = 2
 TOLERANCE = 2e-3
@@ -86,6 +88,10 @@ def swap_layout(lines: list, generator: random.Random):
     """One of the ways to see a tile as another layout has it."""
     changes = []
     for i, line in enumerate(lines):
+        if "copy_matrix_cc_to_" in line and "F32toF16" in line:
+            flipped = (line.replace("_RELU)", "_NONE)") if "_RELU)" in line
+                       else line.replace("_NONE)", "_RELU)"))
+            changes.append((i, flipped))
         if "load_cbuf_to" in line:
             flipped = (line.replace("true)", "false)") if "true)" in line
                        else line.replace("false)", "true)"))

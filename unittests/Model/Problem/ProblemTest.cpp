@@ -199,6 +199,8 @@ TEST(AreAlike, EverythingElseDoes) {
                [](auto &other) { other.operators[1].states.pop_back(); });
   expectChange("epilogue",
                [](auto &other) { ++other.operators[0].epilogueCost; });
+  expectChange("ReLU",
+               [](auto &other) { ++other.operators[0].routeInstructions; });
   expectChange("mask", [](auto &other) { other.bands.emplace_back(); });
   problem.bands.emplace_back();
   expectChange("edge of a mask", [](auto &other) { other.bands[0].most = 1; });

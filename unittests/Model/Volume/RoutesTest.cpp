@@ -456,6 +456,34 @@ TEST(Routes, NarrowsOnTheWayOut) {
       EXPECT_EQ(memory.bytes, 0);
 }
 
+// So it is with a ReLU if routes have one, and nothing else: a bias, or one more
+// instruction, takes sums to the vector unit.
+TEST(Routes, ClampOnTheWayOut) {
+  ChainProblem problem =
+      makeNarrowChain({/*b=*/1, /*m=*/512, /*n=*/64, /*k=*/64, /*l=*/512});
+  Operator &first = problem.operators.front();
+  first.hasEpilogue = true;
+  first.epilogueCost = first.routeInstructions = 1;
+  Machine machine = makeMachine();
+  machine.routes[4] = {"C", "L1", 1e9, /*converts=*/true, /*hasRelu=*/true};
+  machine.routes[5] = {"C", "memory", 1e9, /*converts=*/true};
+  EXPECT_TRUE(leavesByRoute(first, machine));
+  RoutePlan plan = planRoutes(problem, machine, makeSchedule({{m, 16}}, 1), 32);
+  EXPECT_EQ(plan.obstacle, "");
+  EXPECT_EQ(bytesOn(plan, "C", "L1"), 512 * 512 * 2);
+  EXPECT_EQ(bytesOn(plan, "memory", "V"), 0);
+
+  first.epilogueCost = 2;
+  EXPECT_FALSE(leavesByRoute(first, machine));
+  first.epilogueCost = 1;
+  machine.routes[4].hasRelu = false;
+  EXPECT_FALSE(leavesByRoute(first, machine));
+  plan = planRoutes(problem, machine, makeSchedule({{m, 16}}, 1), 32);
+  EXPECT_EQ(bytesOn(plan, "memory", "V"), 512 * 512 * 4);
+  // Where a vector unit takes sums, it does what there is to do.
+  EXPECT_FALSE(leavesByRoute(first, makeMachine()));
+}
+
 // Rows that end within a burst take the whole of it.
 TEST(Routes, ReadsWholeBursts) {
   ChainProblem problem =
