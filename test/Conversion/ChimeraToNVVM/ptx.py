@@ -10,7 +10,8 @@ is waited for, or at once, as chosen: a kernel that forgets to wait, or that
 overwrites what is still in use, computes something else in one of the two. Accesses to
 shared memory that neither a barrier nor a wait puts in order are errors. Shared
 memory starts as NaN; accesses outside of tensors or not aligned are errors. What
-approximates is off by as much as the PTX ISA allows, to one side or the other.
+approximates is off by at least as much as the PTX ISA 9.1 allows, to one side or the
+other.
 """
 
 import functools
@@ -747,11 +748,19 @@ def divide(parts, left, right):
         return exact.astype(left.dtype)
     # Both are off by two units in the last place.
     quotient = miss(exact, 2.0 ** -22, (left, right))
-    # The fast one is a product with the reciprocal, which gets too small.
+    # The fast one is a product with the reciprocal, which gets too small: the product
+    # is a zero with a sign, and NaN if the left one is infinite.
     if "approx" in parts:
-        quotient = np.where(np.abs(right) > 2.0 ** 126, quotient.dtype.type(0),
-                            quotient)
+        quotient = np.where(np.abs(right) > 2.0 ** 126,
+                            left * np.copysign(np.float32(0), right), quotient)
     return quotient
+
+
+def invert(parts, value):
+    exact = 1 / value.astype(np.float64)
+    if "approx" in parts:  # Off by a unit in the last place, whatever the value.
+        return miss(exact, 2.0 ** -23, (value,))
+    return exact.astype(value.dtype)
 
 
 def raise_two(parts, exponent):
@@ -779,7 +788,7 @@ FLOAT = {
     "max": lambda parts, a, b: (np.maximum if "NaN" in parts else np.fmax)(a, b),
     "min": lambda parts, a, b: (np.minimum if "NaN" in parts else np.fmin)(a, b),
     "ex2": raise_two,
-    "rcp": lambda parts, a: divide(parts, np.ones_like(a), a),
+    "rcp": invert,
     "rsqrt": lambda parts, a:
         miss(1 / np.sqrt(a.astype(np.float64)), 2.0 ** -22, (a,)),
     "sqrt": root,
