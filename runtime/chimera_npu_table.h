@@ -12,7 +12,8 @@
 // the other refuses.
 //
 // A page is one of the Ascend C API, by its name and the last digits of
-// `atlasascendc_api_07_NNNN`. docs/ascend.md says which of them are certain.
+// `atlasascendc_api_07_NNNN` in CANN 9.0; other releases count differently.
+// docs/ascend.md says which of them are certain.
 //
 //===----------------------------------------------------------------------===//
 
@@ -64,19 +65,19 @@ constexpr bool hasInfinities(Architecture architecture) {
 // have none: the bytes or the products that they take are counted.
 // clang-format off
 #define CHIMERA_NPU_OPS(X)                                                     \
-  X(copy_gm_to_cbuf,        kAnyCore, kAnyCore, 0, 0, "DataCopy 0101")         \
-  X(copy_gm_to_ubuf,        kAnyCore, kAnyCore, 0, 0, "DataCopy 0101")         \
+  X(copy_gm_to_cbuf,        kAnyCore, kAnyCore, 0, 0, "DataCopy 0103")         \
+  X(copy_gm_to_ubuf,        kAnyCore, kAnyCore, 0, 0, "DataCopy 0103")         \
   X(copy_gm_to_cbuf_multi_nd2nz_b16, A910B, 0,  0, 0, "DataCopy 00127")        \
   X(copy_gm_to_ubuf_pad,    A910B,    A910B,    0, 0, "DataCopyPad 0265")      \
-  X(copy_ubuf_to_cbuf,      kOneCore, kOneCore, 0, 0, "DataCopy 0101")         \
-  X(copy_ubuf_to_gm,        kAnyCore, kAnyCore, 0, 0, "DataCopy 0101")         \
+  X(copy_ubuf_to_cbuf,      kOneCore, kOneCore, 0, 0, "DataCopy 0103")         \
+  X(copy_ubuf_to_gm,        kAnyCore, kAnyCore, 0, 0, "DataCopy 0103")         \
   X(copy_ubuf_to_gm_pad,    A910B,    A910B,    0, 0, "DataCopyPad 0265")      \
-  X(copy_ubuf_to_ubuf,      kAnyCore, kAnyCore, 1, 1, "DataCopy 0101")         \
+  X(copy_ubuf_to_ubuf,      kAnyCore, kAnyCore, 1, 1, "DataCopy 0103")         \
   X(create_cbuf_matrix,     kAnyCore, 0,        0, 0, "InitConstValue 0237")   \
   X(load_cbuf_to_ca,        kAnyCore, 0,        0, 0, "LoadData 0238")         \
   X(load_cbuf_to_cb,        kAnyCore, 0,        0, 0, "LoadData 0238")         \
   X(mad,                    kAnyCore, 0,        0, 0, "Mmad 0249")             \
-  X(copy_matrix_cc_to_ubuf, kOneCore, kOneCore, 0, 0, "DataCopy 0101")         \
+  X(copy_matrix_cc_to_ubuf, kOneCore, kOneCore, 0, 0, "DataCopy 0104")         \
   X(copy_matrix_cc_to_cbuf, A910B,    0,        0, 0, "DataCopy 00130")        \
   X(copy_matrix_cc_to_gm,   A910B,    A910B,    0, 0, "Fixpipe 0251")          \
   X(copy_matrix_cc_to_gm_nz, A910B,   A910B,    0, 0, "Fixpipe 0251")          \
