@@ -282,6 +282,7 @@ void JsonWriter::writeRoutes(const ChainPlan &plan,
                              const model::KernelReport &kernel) {
   model::RoutePlan routes = model::planRoutes(
       kernel.problem, plan.machine, kernel.plan.schedule, plan.threads);
+  json.attribute("launches", routes.launches);
   list("routes", routes.routes, [&](const model::RouteTraffic &route) {
     text("from", route.source);
     text("to", route.destination);

@@ -47,6 +47,13 @@ struct RoutePlan {
   /// of the vector units through main memory and waits for to come back:
   /// nothing else of it goes on meanwhile.
   double waitSeconds = 0;
+  /// Kernels that follow the schedule, one after the other: two where parts of
+  /// a softmax's columns are shared out, of which the second combines what the
+  /// tasks of the first have left in main memory. The memories have room for
+  /// either.
+  int64_t launches = 1;
+  /// Of one core, the time until all that the second kernel reads is there.
+  double combineSeconds = 0;
   /// Why no program can follow the schedule, if so.
   std::string obstacle;
 };
@@ -144,6 +151,9 @@ bool leavesByRoute(const Operator &op, const Machine &machine);
 /// - *Softmax.* Scores, and what is rescaled with every block of them, leave
 ///   with every block for the memory of the vector unit, where they have room
 ///   and are added up.
+/// - *Parts.* Where tasks share a softmax's columns, each leaves its sums, in
+///   the type that they are added up in, and maximum and sum of each row, a
+///   block each; a second kernel reads them all and does what is left.
 /// - *Epilogues.* Their operands go from main memory to the vector unit's
 ///   memory, inside the innermost loop around the epilogue that affects them.
 /// - *Room.* A factor's tile is in the innermost level as often as the level

@@ -88,6 +88,12 @@ static bool isOtherView(Operation *op) {
       op);
 }
 
+/// True if `value` has a number for each row, each of which is a block.
+static bool isMemoryOfRows(Value value) {
+  Operation *op = value.getDefiningOp();
+  return op && op->hasAttr(kRowsAttrName);
+}
+
 /// `ops`, and before them the buffers from further up that nobody else uses.
 static SmallVector<Operation *> addOwnBuffers(ArrayRef<Operation *> ops) {
   llvm::SmallPtrSet<Operation *, 16> inside(llvm::from_range, ops);
@@ -257,11 +263,13 @@ LogicalResult FunctionSplitter::checkOutside(Refusal &refusal) {
 }
 
 /// Sizes and elements, as in 64x32xf16.
-static std::string describeType(MemRefType type) {
+static std::string describeType(MemRefType type, bool isOfRows = false) {
   std::string text;
   llvm::raw_string_ostream os(text);
   for (int64_t size : type.getShape())
     os << size << "x";
+  if (isOfRows)
+    os << blockBytes / sizeof(float) << "x";
   os << type.getElementType();
   return text;
 }
@@ -282,7 +290,8 @@ std::string FunctionSplitter::describe(Value value) {
     }
     os << "tmp" << number;
   }
-  os << " : " << describeType(cast<MemRefType>(value.getType()));
+  os << " : "
+     << describeType(cast<MemRefType>(value.getType()), isMemoryOfRows(value));
   return text;
 }
 
@@ -400,6 +409,8 @@ FailureOr<func::FuncOp> FunctionSplitter::makeKernel(scf::ForallOp forall,
   for (auto [value, argument] : llvm::zip_equal(memory, entry->getArguments()))
     if (auto image = value.getDefiningOp<ImageOp>())
       lowering.addImage(argument, image);
+    else if (isMemoryOfRows(value))
+      lowering.addMemoryOfRows(argument);
   if (failed(lowering.run(refusal))) {
     sharing.lacking = lowering.getLackingEvents();
     kernel.erase();

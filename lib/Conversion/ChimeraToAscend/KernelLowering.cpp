@@ -59,6 +59,15 @@ std::optional<Drain> KernelLowering::findDrain(MicroKernelOp kernel) const {
   if (isCoupled() || kernel.getKind() != MicroKernelKind::Elementwise ||
       kernel->getNumOperands() != 2 || kernel.getInputs().size() != 1)
     return std::nullopt;
+  // What vector units have updated is with them.
+  auto isUpdate = [&](MicroKernelOp other) {
+    return other.getKind() != MicroKernelKind::Contraction && !isFill(other) &&
+           llvm::any_of(other.getOutputs(), [&](Value output) {
+             return getWhole(output) == getWhole(kernel.getInputs()[0]);
+           });
+  };
+  if (llvm::any_of(kernels, isUpdate))
+    return std::nullopt;
   Block &body = kernel.getBody().front();
   Drain drain;
   Value made = body.getTerminator()->getOperand(0);
@@ -109,9 +118,13 @@ LogicalResult KernelLowering::checkForm(MicroKernelOp kernel) {
 LogicalResult KernelLowering::collect() {
   tasks.getBody()->walk(
       [&](MicroKernelOp kernel) { kernels.push_back(kernel); });
-  isMixed = !isCoupled() && llvm::any_of(kernels, [&](MicroKernelOp kernel) {
-    return needsVectors(kernel);
+  hasProducts = llvm::any_of(kernels, [](MicroKernelOp kernel) {
+    return kernel.getKind() == MicroKernelKind::Contraction;
   });
+  isMixed = !isCoupled() && hasProducts &&
+            llvm::any_of(kernels, [&](MicroKernelOp kernel) {
+              return needsVectors(kernel);
+            });
   maxGroupRows = rowsInUb(1);
   OpBuilder::InsertionGuard guard(builder);
   for (MicroKernelOp kernel : kernels) {
@@ -157,13 +170,44 @@ LogicalResult KernelLowering::collect() {
   return success();
 }
 
+/// True if a kernel takes what is in `root` for a matrix, beside something that
+/// has a number for each of its rows.
+bool KernelLowering::isMatrix(Value root, const Buffer &buffer) {
+  auto takesMatrix = [&](MicroKernelOp kernel) {
+    SmallVector<AffineMap> maps = kernel.getMaps();
+    bool isWhole = false, hasRows = false;
+    for (auto [operand, map] : llvm::zip_equal(kernel->getOperands(), maps)) {
+      if (!isa<MemRefType>(operand.getType()))
+        continue;
+      bool hasAll = map.getNumResults() == kernel.getNumDims();
+      isWhole |= hasAll && getWhole(operand) == root;
+      hasRows |= !hasAll;
+    }
+    return isWhole && hasRows;
+  };
+  return llvm::any_of(buffer.writers, takesMatrix) ||
+         llvm::any_of(buffer.readers, takesMatrix);
+}
+
 /// Sums that one kernel finishes stay in L0C until they are complete. What
 /// several work on is in UB, with sums or without.
-LogicalResult KernelLowering::chooseKind(Buffer &buffer) {
+LogicalResult KernelLowering::chooseKind(Value root, Buffer &buffer) {
   auto isContraction = [](MicroKernelOp kernel) {
     return kernel.getKind() == MicroKernelKind::Contraction;
   };
-  if (buffer.writers.empty() || buffer.readers.empty())
+  // A kernel that updates a buffer reads it.
+  auto isRead = [&](MicroKernelOp writer) {
+    return writer.getKind() == MicroKernelKind::Elementwise &&
+           llvm::any_of(writer->getOpOperands(), [&](OpOperand &operand) {
+             return getWhole(operand.get()) == root &&
+                    !writer.getBody()
+                         .front()
+                         .getArgument(operand.getOperandNumber())
+                         .use_empty();
+           });
+  };
+  if (buffer.writers.empty() ||
+      (buffer.readers.empty() && llvm::none_of(buffer.writers, isRead)))
     return fail("a buffer is written or read by nobody");
   bool isSum = llvm::any_of(buffer.writers, isContraction),
        isFactor = llvm::any_of(buffer.readers, isContraction);
@@ -177,7 +221,7 @@ LogicalResult KernelLowering::chooseKind(Buffer &buffer) {
                       "element");
   }
   if (!isSum)
-    buffer.kind = BufferKind::Rows;
+    buffer.kind = isMatrix(root, buffer) ? BufferKind::Tile : BufferKind::Rows;
   else if (buffer.readers.size() > 1 ||
            !llvm::all_of(buffer.writers, isContraction))
     buffer.kind = BufferKind::Tile;
@@ -187,7 +231,7 @@ LogicalResult KernelLowering::chooseKind(Buffer &buffer) {
 }
 
 LogicalResult KernelLowering::placeBuffer(Value root, Buffer &buffer) {
-  if (failed(chooseKind(buffer)))
+  if (failed(chooseKind(root, buffer)))
     return failure();
   auto type = cast<MemRefType>(root.getType());
   ArrayRef<int64_t> shape = type.getShape();

@@ -39,6 +39,7 @@
 #include "Chimera/Model/Routes.h"
 #include "Chimera/Model/VectorProgram.h"
 
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace chimera::ascend {
@@ -173,6 +174,9 @@ public:
   /// Notes that `root` shows windows of an image that reach beyond it.
   void addImage(mlir::Value root, ImageOp op);
 
+  /// Notes that `root` has a block for each number of a row.
+  void addMemoryOfRows(mlir::Value root) { memoryOfRows.insert(root); }
+
   /// Replaces the micro kernels. Fails if some are not covered; the refusal
   /// says which and why, and the body is of no use any more.
   mlir::LogicalResult run(Refusal &refusal);
@@ -238,7 +242,7 @@ private:
                mlir::Float32Type::get(tasks->getContext()));
   }
   /// True if vector units take part.
-  bool hasVectors() const { return isCoupled() || isMixed; }
+  bool hasVectors() const { return isCoupled() || isMixed || !hasProducts; }
   /// How sums leave if what `kernel` does to them happens on the way.
   std::optional<Drain> findDrain(MicroKernelOp kernel) const;
   /// True if only vector units do what `kernel` does.
@@ -276,7 +280,8 @@ private:
   mlir::LogicalResult checkForm(MicroKernelOp kernel);
   mlir::LogicalResult checkWindows(MicroKernelOp kernel, unsigned input);
   mlir::LogicalResult collect();
-  mlir::LogicalResult chooseKind(Buffer &buffer);
+  bool isMatrix(mlir::Value root, const Buffer &buffer);
+  mlir::LogicalResult chooseKind(mlir::Value root, Buffer &buffer);
   mlir::LogicalResult placeBuffer(mlir::Value root, Buffer &buffer);
   mlir::LogicalResult checkRows(mlir::Value operand);
   mlir::LogicalResult checkCopies(const Matrix &matrix);
@@ -343,8 +348,8 @@ private:
   /// True if a core has several tasks.
   bool isRepeated;
   Architecture architecture;
-  /// True if cores of both kinds take part.
-  bool isMixed = false;
+  /// True if the cube unit takes part, and if cores of both kinds do.
+  bool hasProducts = true, isMixed = false;
   llvm::SmallVector<Exchange> exchanges;
   llvm::SmallVector<Workspace> workspaces;
   int64_t numCrossFlags = 0;
@@ -353,6 +358,7 @@ private:
   MatrixProgramAttr cube;
   llvm::MapVector<mlir::Value, Buffer> buffers;
   llvm::SmallDenseMap<mlir::Value, Image> images;
+  llvm::SmallDenseSet<mlir::Value> memoryOfRows;
   llvm::SmallVector<MicroKernelOp> kernels;
   llvm::SmallVector<Scratch> scratch;
   mlir::Value numbers, columnNumbers, rowNumbers;

@@ -8,10 +8,15 @@
 
 #include "SeparateSums.h"
 
+#include "Tile.h"
+
 #include "Chimera/IR/Chimera.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallBitVector.h"
 
 using namespace mlir;
 using namespace chimera;
@@ -19,7 +24,7 @@ using namespace chimera::ascend;
 
 namespace {
 
-/// The sums of one tile of a result.
+/// The sums of one tile of a result, or the numbers of its rows.
 class SumSeparator {
 public:
   SumSeparator(Value tile, scf::ForallOp forall)
@@ -27,7 +32,8 @@ public:
         builder(OpBuilder::atBlockBegin(forall.getBody())),
         loc(forall.getLoc()) {}
 
-  void run();
+  /// False if the tile is left as it is.
+  bool run();
 
 private:
   bool findUsers();
@@ -100,9 +106,14 @@ Value SumSeparator::createBuffer() {
   if (type.hasStaticShape())
     return buffer;
   OpFoldResult zero = builder.getIndexAttr(0), one = builder.getIndexAttr(1);
+  llvm::SmallBitVector dropped = subview.getDroppedDims();
+  SmallVector<OpFoldResult> sizes;
+  for (auto [dim, size] : llvm::enumerate(subview.getMixedSizes()))
+    if (!dropped[dim])
+      sizes.push_back(size);
   return memref::SubViewOp::create(
       builder, loc, buffer, SmallVector<OpFoldResult>(shape.size(), zero),
-      subview.getMixedSizes(), SmallVector<OpFoldResult>(shape.size(), one));
+      sizes, SmallVector<OpFoldResult>(shape.size(), one));
 }
 
 /// A kernel behind all others that hands on what is in `buffer`.
@@ -163,11 +174,9 @@ void SumSeparator::replace(Value from, Value to, Operation *except) {
   }
 }
 
-void SumSeparator::run() {
-  auto subview = tile.getDefiningOp<memref::SubViewOp>();
-  bool isPlain = !subview || subview.getDroppedDims().none();
-  if (!isPlain || !findUsers() || !readExtents())
-    return;
+bool SumSeparator::run() {
+  if (!findUsers() || !readExtents())
+    return false;
   Value buffer = createBuffer();
   auto finish = dyn_cast<MicroKernelOp>(last);
   bool updates = finish && finish.getKind() == MicroKernelKind::Elementwise &&
@@ -179,6 +188,7 @@ void SumSeparator::run() {
   else
     finish = createCopy(buffer);
   replace(tile, buffer, finish);
+  return true;
 }
 
 /// The part of memory outside of `forall` that a task works on and `value` is
@@ -198,15 +208,25 @@ static Value findTile(Value value, scf::ForallOp forall) {
 }
 
 void ascend::separateSums(scf::ForallOp forall) {
-  llvm::SetVector<Value> tiles;
+  llvm::SetVector<Value> sums;
+  llvm::MapVector<Value, unsigned> numWriters;
   forall.walk([&](MicroKernelOp kernel) {
-    auto type = dyn_cast<MemRefType>(kernel.getOutputs()[0].getType());
-    if (kernel.getKind() != MicroKernelKind::Contraction || !type ||
-        !type.getElementType().isF32())
-      return;
-    if (Value tile = findTile(kernel.getOutput(), forall))
-      tiles.insert(tile);
+    for (Value output : kernel.getOutputs()) {
+      Value tile = findTile(output, forall);
+      if (!tile || !getElementTypeOrSelf(output).isF32())
+        continue;
+      ++numWriters[tile];
+      if (kernel.getKind() == MicroKernelKind::Contraction)
+        sums.insert(tile);
+    }
   });
-  for (Value tile : tiles)
+  for (Value tile : sums)
     SumSeparator(tile, forall).run();
+  // Numbers of rows are begun and updated; results are written once.
+  for (auto [tile, writers] : numWriters) {
+    auto memory = getWhole(tile).getDefiningOp<memref::AllocOp>();
+    if (writers > 1 && memory && !sums.contains(tile) &&
+        SumSeparator(tile, forall).run())
+      memory->setAttr(kRowsAttrName, UnitAttr::get(memory.getContext()));
+  }
 }

@@ -67,6 +67,12 @@ FailureOr<TileRef> ascend::traceTile(Code &code, Value memref) {
   return tile;
 }
 
+Value ascend::getWhole(Value memref) {
+  while (auto subview = memref.getDefiningOp<memref::SubViewOp>())
+    memref = subview.getSource();
+  return memref;
+}
+
 int64_t ascend::getStride(const TileRef &tile, unsigned dim) {
   return tile.strides[dim];
 }

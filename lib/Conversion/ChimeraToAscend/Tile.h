@@ -51,6 +51,9 @@ struct TileRef {
 /// itself be a view of windows.
 llvm::FailureOr<TileRef> traceTile(Code &code, mlir::Value memref);
 
+/// The memory that `memref` is a part of.
+mlir::Value getWhole(mlir::Value memref);
+
 /// The element of the root at which `tile` starts.
 mlir::Value getLinearOffset(Code &code, const TileRef &tile);
 

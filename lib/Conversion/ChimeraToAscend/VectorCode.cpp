@@ -109,7 +109,8 @@ Value VectorCode::getDestination(Operation &op) {
 LogicalResult VectorCode::findSides() {
   auto isRows = [&](Value operand) {
     const KernelLowering::Buffer *buffer = getBuffer(operand);
-    return buffer && buffer->kind == KernelLowering::BufferKind::Rows;
+    return buffer ? buffer->kind == KernelLowering::BufferKind::Rows
+                  : isInMemoryOfRows(operand);
   };
   SmallVector<unsigned> candidates;
   unsigned numInputs = kernel.getInputs().size();
@@ -142,6 +143,7 @@ LogicalResult VectorCode::findSides() {
   if (map.getNumResults() == 0) {
     maxRows = fractal;
     rows = code.number(fractal);
+    exactRows = code.number(1);
     takeShare(code.number(1));
     return success();
   }
@@ -151,8 +153,9 @@ LogicalResult VectorCode::findSides() {
       dim = index;
   rowLoop = map.getDimPosition(dim);
   maxRows = padToFractal(*llvm::max_element(kernel.getExtentsOf(*rowLoop)));
-  rows = code.padded(code.number(tile->sizes[tile->dims[dim]]));
-  takeShare(code.number(tile->sizes[tile->dims[dim]]));
+  exactRows = code.number(tile->sizes[tile->dims[dim]]);
+  rows = code.padded(exactRows);
+  takeShare(exactRows);
   return success();
 }
 
@@ -269,7 +272,7 @@ LogicalResult VectorCode::prepareOperand(unsigned number) {
     return success();
   }
   if (!columnLoop)
-    return lowering.fail("what is known of rows depends on a tensor");
+    return prepareRowsInMemory(number, access);
   bool hasRows = rowLoop && map.isFunctionOfDim(*rowLoop),
        hasColumns = map.isFunctionOfDim(*columnLoop);
   if (!isOutput(number) && !buffer && !hasRows && hasColumns) {
@@ -609,6 +612,7 @@ void VectorCode::reduceBlocks(bool isMaximum, Value to, Value from) {
 /// Computes what depends on rows alone. If nothing else does, that is all.
 LogicalResult VectorCode::emitRows() {
   Block &body = kernel.getBody().front();
+  loadRows();
   for (auto [number, access] : llvm::enumerate(accesses))
     if (access.kind == Access::Kind::Rows)
       operands[body.getArgument(number)] = {Shape::Rows, access.address};
@@ -647,6 +651,7 @@ LogicalResult VectorCode::emitRows() {
     if (value.value != access.address)
       emitScalar(VectorKind::Adds, access.address, value.value, 0, Shape::Rows);
   }
+  storeRows();
   return success();
 }
 

@@ -75,6 +75,8 @@ private:
     std::optional<Place> place;
     /// The first element, of what is in UB.
     mlir::Value address;
+    /// Of rows from memory, or for it, the first of them there.
+    mlir::Value inMemory;
     /// Of sums from another core, and of what goes back there, where they are
     /// in memory.
     std::optional<Exchange> exchange;
@@ -108,6 +110,13 @@ private:
   bool isOutput(unsigned number) const {
     return number >= kernel->getNumOperands() - numOutputs;
   }
+
+  // VectorRows.cpp: numbers of rows in memory.
+  bool isInMemoryOfRows(mlir::Value operand);
+  mlir::LogicalResult prepareRowsInMemory(unsigned number, Access &access);
+  mlir::Value rowsInMemory() const { return numRows ? numRows : exactRows; }
+  void loadRows();
+  void storeRows();
 
   // VectorExchange.cpp: vector units in cores of their own.
   void takeShare(mlir::Value all);
@@ -203,6 +212,8 @@ private:
   std::optional<unsigned> columnLoop;
   /// Rows of a group, rounded up, and columns.
   mlir::Value rows, columns;
+  /// Without columns, how many rows there are.
+  mlir::Value exactRows;
   int64_t maxRows = 0, maxColumns = 0;
   /// Of the tile, the first row of this core and how many it has, if several
   /// cores share it.

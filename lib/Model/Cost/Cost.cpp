@@ -711,16 +711,20 @@ std::optional<Plan> CostModel::priceBelow(const Schedule &schedule,
     addLevel(stages, schedule, index, evaluation, cost.seconds, tasks);
     plan.levels.push_back(cost);
   }
+  double combining = combineSeconds(schedule);
   if (hasRoutes(problem, machine)) {
     RoutePlan routes = planRoutes(problem, machine, schedule, threads);
     for (const RouteTraffic &route : routes.routes)
       if (route.besideSeconds > 0)
         stages.add(share * route.besideSeconds);
     waiting += share * routes.waitSeconds;
+    if (routes.launches > 1)
+      combining +=
+          evenTasks(tasks.count / countSplitParts(schedule)).busiestShare *
+          routes.combineSeconds;
   }
   plan.seconds = stages.with(plan.computeSeconds + waiting) +
-                 startSeconds(tasks) + combineSeconds(schedule) +
-                 handoverSeconds(schedule);
+                 startSeconds(tasks) + combining + handoverSeconds(schedule);
   if (plan.seconds >= limit)
     return std::nullopt;
   plan.schedule = schedule;

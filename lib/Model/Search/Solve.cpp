@@ -76,11 +76,10 @@ bool Solver::isShared(LoopId loop) const {
 }
 
 /// The loop that may be cut into tasks though an operator reduces over it: if
-/// the others leave threads idle, and nothing forbids it. Cores that move their
-/// data by themselves do not combine what others have.
+/// the others leave threads idle, and nothing forbids it.
 std::optional<LoopId> Solver::splittableLoop() const {
   std::optional<LoopId> loop = problem.operators.back().rescaledBy;
-  if (!loop || (inSteps && !inFragments) || threads == 1 ||
+  if (!loop || threads == 1 ||
       !is_contained(tiledLoops, *loop) || !isShared(*loop))
     return std::nullopt;
   int64_t tasks = 1;

@@ -78,6 +78,10 @@ private:
   void planUnit(unsigned op);
   void planResult(unsigned op);
   void planVectors(unsigned op, size_t depth);
+  int64_t roomOfOperands(const Operator &op, const Sides &sides, int64_t rows,
+                         int64_t columns) const;
+  int64_t roomOfStates(unsigned op, int64_t rows) const;
+  void planParts(llvm::StringRef from);
 
   const ChainProblem &problem;
   const Machine &machine;
@@ -86,6 +90,10 @@ private:
   int64_t tasks = 1;
   /// True if a core has several tasks.
   bool isRepeated = false;
+  /// Tasks that share the columns of a softmax, of the last operator.
+  int64_t parts = 1;
+  /// What the kernel that combines them takes of the vector unit's memory.
+  int64_t roomOfSecond = 0;
   /// Of the largest column group.
   int64_t mostGroupElements = 0;
   RoutePlan plan;

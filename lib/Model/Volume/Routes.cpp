@@ -34,6 +34,7 @@ RoutePlanner::RoutePlanner(const ChainProblem &problem, const Machine &machine,
        ArrayRef(tiles.getTree().loops).take_front(schedule.numParallel))
     tasks *= divideCeilSigned(problem.loops[loop.loop].extent, loop.tile);
   isRepeated = tasks > threads;
+  parts = countSplitParts(problem, schedule, tiles.getTree());
   if (readsWindows(problem))
     for (unsigned op = 0; op < problem.operators.size(); ++op)
       addLines(op);
@@ -190,8 +191,10 @@ bool RoutePlanner::leavesByBlocks(unsigned op) const {
       return true;
     if (description.states.empty() || !reads(description, other.output))
       continue;
-    if (any_of(ArrayRef(tiles.pathOf(op))
-                   .take_front(commonDepth(tiles.getTree(), op, index)),
+    // Loops whose iterations are tasks have one block each.
+    size_t common = commonDepth(tiles.getTree(), op, index),
+           ofTask = std::min<size_t>(common, schedule.numParallel);
+    if (any_of(ArrayRef(tiles.pathOf(op)).slice(ofTask, common - ofTask),
                [&](const NestLoop &loop) {
                  return loop.loop == description.rescaledBy;
                }))
@@ -211,6 +214,40 @@ bool RoutePlanner::staysAtUnit(unsigned op) const {
          });
 }
 
+/// The room that the operands of an epilogue, of `rows` and `columns` of sums,
+/// take in the memory of the vector unit.
+int64_t RoutePlanner::roomOfOperands(const Operator &op, const Sides &sides,
+                                     int64_t rows, int64_t columns) const {
+  int64_t places = columns > machine.matrix->columns ? 2 : 1;
+  int64_t groupElements = rows * machine.matrix->columns;
+  int64_t bytes = 0;
+  for (const Access &operand : op.epilogue) {
+    // Sums come from another core as those of the operator itself do.
+    if (problem.tensors[operand].role == Role::Intermediate) {
+      bytes += hasVectorsAtUnit() ? 0 : places * groupElements * sumBytes;
+      continue;
+    }
+    int64_t elementBytes = problem.tensors[operand].elementBytes;
+    bool hasRows = sides.rows && operand.hasLoop(*sides.rows);
+    // Truth values come as whole rows of blocks, and turn to halves first.
+    bool isTruth = elementBytes == 1;
+    int64_t wholeColumns =
+        alignTo(columns, isTruth ? 2 * repeatSums : repeatSums);
+    bytes += !hasRows  ? wholeColumns * (elementBytes + sumBytes +
+                                         (isTruth ? halfBytes : 0))
+             : isTruth ? rows * alignTo(columns, unitBlock)
+                       : places * groupElements * elementBytes;
+  }
+  return bytes;
+}
+
+/// The room of maximum and sum, of what another block makes of them, and of
+/// both as they leave.
+int64_t RoutePlanner::roomOfStates(unsigned op, int64_t rows) const {
+  int64_t numStates = problem.operators[op].states.size();
+  return numStates * (1 + leavesByBlocks(op) + (parts > 1)) * rows * unitBlock;
+}
+
 /// The room of the vector unit for what `op` makes, at `depth` on its path.
 void RoutePlanner::planVectors(unsigned op, size_t depth) {
   const Operator &description = problem.operators[op];
@@ -225,36 +262,20 @@ void RoutePlanner::planVectors(unsigned op, size_t depth) {
   // Of what comes and goes, one group moves while another is worked on.
   int64_t columns = alignTo(sizes[sides.columns].front().size, unit.columns);
   int64_t places = columns > unit.columns ? 2 : 1;
-  int64_t bytes =
-      staysAtUnit(op) ? 0 : places * groupElements * tensor.elementBytes;
+  // A second kernel does what follows the parts.
+  bool isInParts = parts > 1 && op + 1 == problem.operators.size();
+  int64_t resultBytes = isInParts ? sumBytes : tensor.elementBytes;
+  int64_t bytes = staysAtUnit(op) ? 0 : places * groupElements * resultBytes;
   // Sums that come from another core have places, too.
-  int64_t placeOfSums =
-      hasVectorsAtUnit() ? 0 : places * groupElements * sumBytes;
-  bytes += staysAtUnit(op) ? 0 : placeOfSums;
-  for (const Access &operand : description.epilogue) {
-    // Sums come as those of the operator itself do.
-    if (problem.tensors[operand].role == Role::Intermediate) {
-      bytes += placeOfSums;
-      continue;
-    }
-    int64_t elementBytes = problem.tensors[operand].elementBytes;
-    bool hasRows = sides.rows && operand.hasLoop(*sides.rows);
-    // Truth values come as whole rows of blocks, and turn to halves first.
-    bool isTruth = elementBytes == 1;
-    int64_t wholeColumns =
-        alignTo(columns, isTruth ? 2 * repeatSums : repeatSums);
-    bytes += !hasRows  ? wholeColumns * (elementBytes + sumBytes +
-                                         (isTruth ? halfBytes : 0))
-             : isTruth ? rows * alignTo(columns, unitBlock)
-                       : places * groupElements * elementBytes;
-  }
+  if (!staysAtUnit(op) && !hasVectorsAtUnit())
+    bytes += places * groupElements * sumBytes;
+  if (!isInParts)
+    bytes += roomOfOperands(description, sides, rows, columns);
   if (leavesByBlocks(op))
     bytes += room(output, sizes) /
              alignTo(rowsOf(sides, sizes), machine.matrix->rows) * rows *
              sumBytes;
-  // Maximum and sum, and what another block makes of them.
-  int64_t numStates = description.states.size() * (leavesByBlocks(op) ? 2 : 1);
-  bytes += numStates * rows * unitBlock;
+  bytes += roomOfStates(op, rows);
   use(nameOf(Buffer::Role::Vectors), bytes);
 }
 
@@ -280,7 +301,10 @@ void RoutePlanner::planResult(unsigned op) {
       rowsOf(sides, tiles.sizesAfter(op, tiles.pathOf(op).size())))
     plan.obstacle = "the rows of sums are cut";
   // Groups of them pass the vector unit, where it is on the way.
-  bool isWorkedOn = description.hasEpilogue || !description.epilogue.empty(),
+  // A second kernel finishes what is left in parts.
+  bool isInParts = parts > 1 && op + 1 == problem.operators.size(),
+       isWorkedOn = !isInParts &&
+                    (description.hasEpilogue || !description.epilogue.empty()),
        passesVectors =
            (isWorkedOn && !leavesByRoute(description, machine)) ||
            leavesByBlocks(op) || staysAtUnit(op) ||
@@ -288,6 +312,8 @@ void RoutePlanner::planResult(unsigned op) {
             !hasRoute(sums, isIntermediate ? level() : Machine::mainMemory));
   if (hasVectorsAtUnit() || passesVectors)
     planVectors(op, depth);
+  else if (isInParts)
+    use(vectors, roomOfStates(op, rowsInVectors(rowsOf(sides, sizes))));
   if (!hasVectorsAtUnit() && passesVectors && reading)
     plan.obstacle =
         "an image between windows passes vector units in other cores";
@@ -315,6 +341,8 @@ void RoutePlanner::planResult(unsigned op) {
     use(level(),
         (reading ? frameElements(op, reader, *reading) : room(output, sizes)) *
             tensor.elementBytes);
+  } else if (isInParts) {
+    return planParts(from);
   } else {
     move(from, Machine::mainMemory,
          tiles.elementsOf(op, output, depth) * tensor.elementBytes);
@@ -329,6 +357,54 @@ void RoutePlanner::planResult(unsigned op) {
          bytesRead(op, operand, tiles.depthOf(op, operand, depth)) *
              (isForAll ? vectorCores : 1));
   }
+}
+
+/// What tasks that share the columns of a softmax leave, and the kernel that
+/// combines it.
+void RoutePlanner::planParts(StringRef from) {
+  unsigned op = problem.operators.size() - 1;
+  const Operator &description = problem.operators[op];
+  const Access &output = description.output;
+  const std::string &vectors = nameOf(Buffer::Role::Vectors);
+  size_t depth = schedule.numParallel, end = tiles.pathOf(op).size();
+  int64_t sums = tiles.elementsOf(op, output, depth) * sumBytes, states = 0;
+  for (const Access &state : description.states)
+    states += tiles.elementsOf(op, state, depth) * unitBlock;
+  move(from, Machine::mainMemory, sums);
+  move(vectors, Machine::mainMemory, states);
+  move(Machine::mainMemory, vectors, sums + states);
+  for (const Access &operand : description.epilogue)
+    move(Machine::mainMemory, vectors,
+         bytesRead(op, operand, tiles.depthOf(op, operand, depth)) / parts);
+  move(vectors, Machine::mainMemory,
+       tiles.elementsOf(op, output, depth) / parts *
+           problem.tensors[output].elementBytes);
+  plan.launches = 2;
+  for (const Route &route : machine.routes)
+    if (route.source == Machine::mainMemory && route.destination == vectors)
+      plan.combineSeconds = (sums + states) / route.bytesPerSecond;
+  // Each core with a vector unit has rows of its own here.
+  Sizes sizes = tiles.sizesAfter(op, depth);
+  Sides sides = sidesOf(output, sizes);
+  const MatrixUnit &unit = *machine.matrix;
+  int64_t rows = alignTo(rowsOf(sides, sizes), unit.rows);
+  int64_t columns = alignTo(sizes[sides.columns].front().size, unit.columns);
+  int64_t places = columns > unit.columns ? 2 : 1;
+  // All sums; maximum, sum and scales of what there is and of a part; the
+  // part's maximum and sum; groups that leave, and to work with; what comes, in
+  // groups or, of one row alone, as it is and widened.
+  int64_t numRows = 3 * description.states.size();
+  roomOfSecond = rows * (columns * sumBytes + numRows * unitBlock) +
+                 rows * unit.columns *
+                     (places * problem.tensors[output].elementBytes +
+                      vectorGroups(hasVectorsAtUnit()) * sumBytes) +
+                 (sides.rows ? rows * unit.columns * places * sumBytes
+                             : 2 * alignTo(columns, repeatSums) * sumBytes) +
+                 roomOfOperands(description, sides, rows, columns);
+  Sizes inner = tiles.sizesAfter(op, end);
+  if (rowsOf(sides, sizes) > rowsOf(sides, inner) ||
+      sizes[sides.columns].front().size > inner[sides.columns].front().size)
+    plan.obstacle = "the sums of a part are cut";
 }
 
 RoutePlan RoutePlanner::run() {
@@ -347,8 +423,8 @@ RoutePlan RoutePlanner::run() {
   // None of them where no operator has the vector unit at hand.
   use(nameOf(Buffer::Role::Vectors),
       vectorGroups(hasVectorsAtUnit()) * mostGroupElements * sumBytes);
-  if (plan.obstacle.empty() && findSplit(problem, schedule, tiles.getTree()))
-    plan.obstacle = "no core combines the parts of a row that others have";
+  if (parts > 1)
+    use(nameOf(Buffer::Role::Vectors), roomOfSecond, /*isShared=*/true);
   for (auto [index, route] : enumerate(machine.routes)) {
     RouteTraffic &traffic = plan.routes[index];
     traffic.seconds = traffic.bytes / route.bytesPerSecond;

@@ -46,6 +46,10 @@ bool TreeBuilder::isSkipping(const model::LoopNest &nest, unsigned depth,
 TreeBuilder::Bounds TreeBuilder::getBounds(const model::NestLoop &loop,
                                            const TreePosition &position) {
   Bounds bounds = {builder.getIndexAttr(0), position.extents[loop.loop]};
+  // Of what tasks share, the first may be all that a mask leaves.
+  auto isShared = [&](model::LoopId id) {
+    return split && tree.loops[*split].loop == id;
+  };
   AffineExpr own, other, size, limit;
   bindSymbols(builder.getContext(), own, other, size, limit);
   for (const model::Band &band : problem.bands) {
@@ -74,6 +78,14 @@ TreeBuilder::Bounds TreeBuilder::getBounds(const model::NestLoop &loop,
       bounds.isMasked = true;
       bounds.upper = affine::makeComposedFoldedAffineMin(
           builder, loc(), limitTo(*end - own), getOperands(bounds.upper));
+      // A back end may count loops without a sign.
+      int64_t first = isColumn ? *band.most : 1 - *band.least;
+      if (first < 0 || isShared(loop.loop))
+        bounds.upper = affine::makeComposedFoldedAffineMax(
+            builder, loc(),
+            AffineMap::get(0, 1, {builder.getAffineConstantExpr(0), own},
+                           builder.getContext()),
+            {bounds.upper});
     }
     if (begin)
       bounds.lower = affine::makeComposedFoldedAffineMax(

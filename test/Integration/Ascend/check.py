@@ -190,6 +190,16 @@ CASES = {
         Attention(1, 28, 304, 80, 32, causal=True, window=7),
         Attention(1, 1, 500, 64, bias=True),
     ],
+    # Keys that cores share: one query or a few, of one head or some, with all that
+    # may be done to scores.
+    "decoding": [
+        Attention(8, 1, 4096, 64),
+        Attention(1, 1, 2000, 64, bias=True),
+        Attention(2, 16, 1500, 80, 48),
+        Attention(8, 1, 1024, 64, group=4, mask="keys"),
+        Attention(1, 40, 1777, 32, 64, causal=True),
+        Attention(1, 16, 1000, 64, mask="full", sharpness=300),
+    ],
     # Masks that are tensors: truth values, or numbers to be added; for every
     # score, for all heads, for each key.
     "masks": [

@@ -28,6 +28,22 @@ def check_call(command, **options) -> str:
     return result.stdout
 
 
+def total(counted: list) -> dict:
+    """What kernels that follow one plan have moved together, and the most that
+    one of them has used of each memory."""
+    routes = {}
+    for one in counted:
+        for route, moved in one["routes"].items():
+            sums = routes.setdefault(route, {"read": 0, "written": 0})
+            for side in sums:
+                sums[side] += moved[side]
+    memories = {memory for one in counted for memory in one["high_water"]}
+    return {"routes": routes,
+            "high_water": {memory: max(one["high_water"].get(memory, 0)
+                                       for one in counted)
+                           for memory in memories}}
+
+
 class Kernels:
     """The kernels of one function, compiled."""
 
@@ -83,13 +99,16 @@ class Kernels:
     def split(self, functions: list) -> list:
         """The same library as one for each of `functions`, which it was made
         of, in their order."""
+        owners = [i for i, plan in enumerate(self.plans)
+                  for _ in range(plan["launches"])]
         parts = []
         for function in functions:
             part = copy.copy(self)
             own = [i for i, (name, _) in enumerate(self.kernels)
                    if re.fullmatch(function + r"_kernel\d*", name)]
             part.kernels = [self.kernels[i] for i in own]
-            part.plans = [self.plans[i] for i in own]
+            part.plans = [self.plans[i] for i in
+                          dict.fromkeys(owners[i] for i in own)]
             parts.append(part)
         return parts
 
@@ -137,10 +156,16 @@ class Kernels:
     def compare(self, reports: list) -> list:
         """What was counted and differs from what was predicted."""
         differences = []
-        if len(self.kernels) != len(self.plans):
-            return [f"{len(self.kernels)} kernels, {len(self.plans)} plans"]
-        for (name, _), plan, report in zip(self.kernels, self.plans, reports):
-            counted = report["total"]
+        launches = [plan["launches"] for plan in self.plans]
+        if len(self.kernels) != sum(launches):
+            return [f"{len(self.kernels)} kernels, {sum(launches)} planned"]
+        first = 0
+        for plan in self.plans:
+            own = range(first, first + plan["launches"])
+            first = own.stop
+            name = self.kernels[own.start][0]
+            names = [self.kernels[i][0] for i in own]
+            counted = total([reports[i]["total"] for i in own])
             for route in plan["routes"]:
                 ends = [{"memory": "GM"}.get(route[end], route[end])
                         for end in ("from", "to")]
@@ -152,8 +177,10 @@ class Kernels:
                     differences.append(f"{name}: {'->'.join(ends)} "
                                        f"{moved.get(side, 0)} counted, "
                                        f"{route['bytes']} predicted")
-            room = {memory: int(size) for memory, size, kernel
-                    in ROOM.findall(self.text) if kernel == name}
+            room = {}
+            for memory, size, kernel in ROOM.findall(self.text):
+                if kernel in names:
+                    room[memory] = max(int(size), room.get(memory, 0))
             for memory in plan["memories"]:
                 where = memory["name"]
                 taken, used = room[where], counted["high_water"][where]

@@ -44,10 +44,12 @@ CHAINS = [
     Convolutions(1, 13, 33, 16, [Layer(48, relu=True), Layer(32, 3, 2, padding=1)]),
     Convolutions(1, 13, 33, 32, [Layer(32, 3, relu=True),
                                  Layer(20, 3, 2, padding=1)]),
+    # Keys that cores share, and the kernel that combines what they leave.
+    Attention(2, 1, 1500, 48),
 ]
 # What each of them is compiled for.
 TARGETS = ["ascend310p"] * 5 + ["ascend910", "ascend910b", "ascend310p", "ascend310p",
-                                "ascend910", "ascend910b"]
+                                "ascend910", "ascend910b", "ascend910"]
 # Between cores: what vector cores do after one product and before another.
 MIXED_CHAINS = [
     Chain(1, 96, 80, [Stage(70, bias=True, activation="gelu"),

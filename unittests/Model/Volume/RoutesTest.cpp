@@ -213,6 +213,49 @@ TEST(Routes, HasRoomForTruthValues) {
   EXPECT_EQ(bytesOn(columns, "memory", "V"), 2 * 96);
 }
 
+// Four tasks share the keys of each head: they leave sums in f32, maximum and
+// sum of each row, a block each, and a second kernel reads all that.
+TEST(Routes, LeaveThePartsOfASoftmaxForASecondKernel) {
+  AttentionSizes sizes;
+  sizes.heads = 2;
+  sizes.queries = 1;
+  sizes.m = 16;
+  sizes.l = 1024;
+  sizes.k = sizes.n = 64;
+  sizes.isOnline = true;
+  ChainProblem problem = makeAttention(sizes);
+  for (Tensor &tensor : problem.tensors)
+    if (tensor.role != Role::State) {
+      tensor.elementBytes = 2;
+      tensor.accumulatorBytes = 4;
+    }
+  constexpr LoopId heads = 0, rows = 2, keys = 3;
+  auto planFor = [&](llvm::ArrayRef<TiledLoop> order, unsigned numParallel) {
+    Schedule schedule = makeSchedule(order, numParallel);
+    return planRoutes(problem, makeMachine(), schedule, 32);
+  };
+  RoutePlan plan = planFor({{heads, 1}, {keys, 256}}, 2);
+  EXPECT_EQ(plan.obstacle, "");
+  EXPECT_EQ(plan.launches, 2);
+  const int64_t sums = 4 * 2 * 16 * 64 * 4, states = 4 * 2 * 2 * 16 * 32;
+  EXPECT_EQ(bytesOn(plan, "memory", "V"), sums + states);
+  EXPECT_EQ(bytesOn(plan, "V", "memory"), sums + states + 2 * 16 * 64 * 2);
+  EXPECT_DOUBLE_EQ(plan.combineSeconds, (sums + states) / 1e9);
+  // Scores, groups of both results that leave and to work with, and maximum and
+  // sum with places to leave from.
+  EXPECT_EQ(bytesIn(plan, "V"),
+            16 * 256 * 4 + 2 * 256 * (2 + 4) + 10 * 256 * 4 + 4 * 16 * 32);
+  // One kernel where a task has all keys of a head.
+  RoutePlan whole = planFor({{heads, 1}, {keys, 256}}, 1);
+  EXPECT_EQ(whole.launches, 1);
+  EXPECT_EQ(bytesOn(whole, "memory", "V"), 0);
+  // The second kernel takes the rows of a task at once, and so must the first.
+  sizes.m = 32;
+  problem = makeAttention(sizes);
+  EXPECT_EQ(planFor({{heads, 1}, {keys, 256}, {rows, 16}}, 2).obstacle,
+            "the sums of a part are cut");
+}
+
 TEST(Routes, AreOfProductsOnAMatrixUnit) {
   ChainProblem problem = makeChain({1, 64, 64, 64, 64});
   Machine machine = makeMachine();
@@ -456,8 +499,8 @@ TEST(Routes, NarrowsOnTheWayOut) {
       EXPECT_EQ(memory.bytes, 0);
 }
 
-// So it is with a ReLU if routes have one, and nothing else: a bias, or one more
-// instruction, takes sums to the vector unit.
+// So it is with a ReLU if routes have one, and nothing else: a bias, or one
+// more instruction, takes sums to the vector unit.
 TEST(Routes, ClampOnTheWayOut) {
   ChainProblem problem =
       makeNarrowChain({/*b=*/1, /*m=*/512, /*n=*/64, /*k=*/64, /*l=*/512});
