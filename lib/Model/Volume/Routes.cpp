@@ -401,9 +401,13 @@ void RoutePlanner::planParts(StringRef from) {
                  (sides.rows ? rows * unit.columns * places * sumBytes
                              : 2 * alignTo(columns, repeatSums) * sumBytes) +
                  roomOfOperands(description, sides, rows, columns);
+  // It takes all that a task leaves at once, and so does the first.
   Sizes inner = tiles.sizesAfter(op, end);
-  if (rowsOf(sides, sizes) > rowsOf(sides, inner) ||
-      sizes[sides.columns].front().size > inner[sides.columns].front().size)
+  auto isCut = [&](const Index &index) {
+    LoopId loop = mainLoop(index);
+    return sizes[loop].front().size > inner[loop].front().size;
+  };
+  if (any_of(output.indices, isCut))
     plan.obstacle = "the sums of a part are cut";
 }
 
