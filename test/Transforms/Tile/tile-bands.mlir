@@ -2,11 +2,23 @@
 
 // RUN: chimera-opt %s --chimera-form-chains --chimera-schedule=target=zen5 --split-input-file | sed 's/ clip fold>/ fold>/; s/ clip>/>/' | chimera-opt --chimera-tile --canonicalize --split-input-file | FileCheck %s --check-prefix=WHOLE
 
+// RUN: chimera-opt %s --chimera-form-chains --chimera-schedule=target=zen5 --split-input-file | sed -e '/^\/\/ -----/,$d' -e 's/levels = \[.*\], parallel = [0-9]*/levels = [<"L3">, <"L2" : b = 1, m = 48, l = 100>, <"L1" : l = 64>], parallel = 3/' | chimera-opt --chimera-tile --canonicalize | FileCheck %s --check-prefix=PARTS
+
 // Tiles that a causal mask rules out for all of their rows are not visited: the
 // loop over the columns ends with the last row of the tile. Indices are never
 // negative, so that unsigned comparisons say the same as signed ones. Of the
 // last tile, columns that no row needs are left out in halves: 32 of the 64, or
 // what is beyond the edge. Tasks take rows from both ends by turns.
+
+// Where tasks share the columns, a mask may leave a task none: its loop ends where
+// it begins, not before.
+// PARTS: #[[$LAST:.*]] = affine_map<()[s0, s1, s2] -> (-s0 + 290, -s0 + s1 + s2, 100)>
+// PARTS: #[[$LEAST:.*]] = affine_map<()[s0] -> (0, s0)>
+// PARTS-LABEL: func.func @causal
+// PARTS:         scf.forall (%{{.*}}, %{{.*}}, %[[PART:.*]]) = (0, 0, 0) to (2, 290, 290) step (1, 48, 100)
+// PARTS:           %[[LAST:.*]] = affine.min #[[$LAST]]()[%[[PART]], %{{.*}}, %{{.*}}]
+// PARTS:           %[[END:.*]] = affine.max #[[$LEAST]]()[%[[LAST]]]
+// PARTS:           scf.for %{{.*}} = %{{.*}} to %[[END]] step
 
 // WHOLE-LABEL: func.func @causal
 // WHOLE:         chimera.block "gemm0" ins({{.*}} extents {{\[}}[1], [48, 2], [64, 34], [16]]
