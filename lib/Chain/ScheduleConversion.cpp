@@ -208,6 +208,7 @@ chimera::convertSchedule(ChainOp chain, ScheduleAttr attribute,
   if (StringAttr kernel = registers.getKernel())
     schedule.registerTile.kernel = kernel.str();
   schedule.registerTile.part = registers.getPart();
+  schedule.registerTile.stages = registers.getStages();
   if (failed(addPacked(chain, attribute, analysis, schedule)) ||
       failed(addTensors(chain, attribute.getStaged(), "stages", analysis,
                         schedule.staged)) ||
@@ -233,7 +234,8 @@ RegisterTileAttr chimera::getRegisterTileAttr(MLIRContext *context,
                           ? StringAttr()
                           : StringAttr::get(context, tile.kernel);
   return RegisterTileAttr::get(context, tile.rows, tile.vectors,
-                               tile.broadcasts, tile.depth, kernel, tile.part);
+                               tile.broadcasts, tile.depth, kernel, tile.part,
+                               tile.stages);
 }
 
 /// The loops that a schedule for `analysis` is made for.

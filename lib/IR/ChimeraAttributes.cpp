@@ -479,13 +479,19 @@ LogicalResult MemoryLevelAttr::verify(EmitError emitError, StringRef name,
                                       int64_t coreBandwidth,
                                       int64_t chipBandwidth, int64_t sharers,
                                       int64_t line, int64_t ways,
-                                      int64_t buffers, int64_t burst) {
+                                      int64_t buffers, int64_t burst,
+                                      int64_t mostBuffers, int64_t latency) {
   if (name.empty())
     return emitError() << "a level needs a name";
   if (usable > 100)
     return emitError() << "'usable' is a percentage, got " << usable;
   if (ways < 0)
     return emitError() << "'ways' must not be negative, got " << ways;
+  if (mostBuffers != 0 && mostBuffers < buffers)
+    return emitError() << "'most_buffers' must not be below 'buffers', "
+                       << buffers << ", got " << mostBuffers;
+  if (latency < 0)
+    return emitError() << "'latency' must not be negative, got " << latency;
   return verifyPositive(emitError, {{"capacity", capacity},
                                     {"usable", usable},
                                     {"core_bandwidth", coreBandwidth},

@@ -57,7 +57,7 @@ LogicalResult LevelScheduleAttr::verify(EmitError emitError, StringRef name,
 LogicalResult RegisterTileAttr::verify(EmitError emitError, int64_t rows,
                                        int64_t vectors, int64_t broadcasts,
                                        int64_t depth, StringAttr kernel,
-                                       int64_t part) {
+                                       int64_t part, int64_t stages) {
   if (kernel && kernel.getValue().empty())
     return emitError() << "'kernel' must name a micro kernel";
   // A matrix unit broadcasts nothing.
@@ -66,6 +66,8 @@ LogicalResult RegisterTileAttr::verify(EmitError emitError, int64_t rows,
                        << broadcasts;
   if (part < 0)
     return emitError() << "'part' must not be negative, got " << part;
+  if (stages < 0)
+    return emitError() << "'stages' must not be negative, got " << stages;
   return verifyPositive(
       emitError, {{"rows", rows}, {"vectors", vectors}, {"depth", depth}});
 }

@@ -45,6 +45,8 @@ static model::MemoryLevel getFigures(MemoryLevelAttr level) {
   figures.ways = level.getWays();
   figures.buffers = level.getBuffers();
   figures.burstBytes = level.getBurst();
+  figures.mostBuffers = level.getMostBuffers();
+  figures.latencyCycles = static_cast<double>(level.getLatency());
   return figures;
 }
 
@@ -248,7 +250,9 @@ static Attribute describe(MemoryLevelAttr level) {
                                        {"sharers", level.getSharers()},
                                        {"ways", level.getWays()},
                                        {"buffers", level.getBuffers()},
-                                       {"burst", level.getBurst()}});
+                                       {"burst", level.getBurst()},
+                                       {"most_buffers", level.getMostCopies()},
+                                       {"latency", level.getLatency()}});
 }
 
 static Attribute describe(MatrixUnitAttr unit) {

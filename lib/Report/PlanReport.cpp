@@ -334,6 +334,8 @@ std::string report::describeRegisters(const model::ChainProblem &problem,
               tile.rows, tile.vectors, tile.broadcasts, tile.depth);
   if (!tile.kernel.empty())
     text += ", by micro kernel '" + tile.kernel + "'";
+  if (tile.stages > 0)
+    text += formatv(", {0} copies of tiles that are filled again", tile.stages);
   if (!schedule.packed.empty())
     text += "; packed: " + listTensors(problem, schedule.packed);
   if (!schedule.staged.empty())

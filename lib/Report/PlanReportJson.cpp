@@ -305,6 +305,7 @@ void JsonWriter::writeFragments(const ChainPlan &plan,
     json.attribute("registers", fragments.registers);
     json.attribute("available_registers", fragments.availableRegisters);
     json.attribute("factor_bytes", fragments.factorBytes);
+    json.attribute("stages", fragments.stages);
   });
 }
 

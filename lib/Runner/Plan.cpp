@@ -118,6 +118,8 @@ static void describeRegisters(ScheduleAttr schedule, ChainAnalysis &analysis,
      << tile.getDepth() << " deep";
   if (StringAttr kernel = tile.getKernel())
     os << ", by micro kernel " << kernel;
+  if (tile.getStages() > 0)
+    os << ", " << tile.getStages() << " copies of tiles that are filled again";
   os << '\n';
   auto list = [&](StringRef what, ArrayRef<int64_t> inputs) {
     if (inputs.empty())

@@ -28,11 +28,11 @@ TargetFigures::TargetFigures(TargetAttr target)
       triple(target.getTripleName()), cpu(target.getCpuName()),
       features(target.getFeatureString()) {
   for (MemoryLevelAttr level : target.getLevels())
-    levels.push_back({level.getName().str(), level.getCapacity(),
-                      level.getUsable(), level.getCoreBandwidth(),
-                      level.getChipBandwidth(), level.getSharers(),
-                      level.getLine(), level.getWays(), level.getBuffers(),
-                      level.getBurst()});
+    levels.push_back(
+        {level.getName().str(), level.getCapacity(), level.getUsable(),
+         level.getCoreBandwidth(), level.getChipBandwidth(), level.getSharers(),
+         level.getLine(), level.getWays(), level.getBuffers(), level.getBurst(),
+         level.getMostBuffers(), level.getLatency()});
 }
 
 TargetAttr TargetFigures::assemble(
@@ -42,7 +42,8 @@ TargetAttr TargetFigures::assemble(
     auto attribute = MemoryLevelAttr::getChecked(
         emitError, context, StringRef(level.name), level.capacity, level.usable,
         level.coreBandwidth, level.chipBandwidth, level.sharers, level.line,
-        level.ways, level.buffers, level.burst);
+        level.ways, level.buffers, level.burst, level.mostBuffers,
+        level.latency);
     if (!attribute)
       return {};
     attributes.push_back(attribute);

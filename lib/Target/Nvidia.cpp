@@ -55,10 +55,12 @@ static constexpr StringLiteral kA100 = R"(#chimera.target<"a100",
     <"L2", capacity = 41943040, usable = 80, core_bandwidth = 60000000000,
      chip_bandwidth = 1400000000000, sharers = 108, line = 128, ways = 16,
      burst = 32>,
-    // [CUDA]: 163 KB for a thread block, some of it for barriers.
+    // [CUDA]: 163 KB for a thread block, some of it for barriers. Latency: of
+    // the L2 (Luo et al., Benchmarking and Dissecting the Nvidia Hopper GPU
+    // Architecture, 2024).
     <"SMEM", capacity = 166912, usable = 98, core_bandwidth = 60000000000,
      chip_bandwidth = 4800000000000, sharers = 1, line = 128, ways = 0,
-     buffers = 2, burst = 32>],
+     buffers = 2, burst = 32, most_buffers = 4, latency = 262>],
   // [A100]: 1024 multiply-adds of f16 per cycle and SM, half of that for tf32,
   // twice for int8. [PTX]: mma.sync.m16n8kK. Latency: about 33 cycles (Sun et
   // al., Dissecting Tensor Cores via Microbenchmarks, 2022). Of 256 KiB of
@@ -100,10 +102,10 @@ static constexpr StringLiteral kHopperUnit = R"(
 
 static constexpr StringLiteral kHopperRest = R"(>,
     // [CUDA]: 227 KB for a thread block, some of it for barriers. [measured]: four
-    // fifths of 64 bytes per cycle and SM.
+    // fifths of 64 bytes per cycle and SM. Latency: of the L2 (Luo et al., 2024).
     <"SMEM", capacity = 232448, usable = 98, core_bandwidth = 90000000000,
      chip_bandwidth = 12000000000000, sharers = 1, line = 128, ways = 0,
-     buffers = 2, burst = 32>],
+     buffers = 2, burst = 32, most_buffers = 4, latency = 263>],
   // [H100]: 2048 multiply-adds of f16 per cycle and SM, half of that for tf32,
   // twice for int8 and f8; 989.4 TFLOP/s in f16, which makes 1.83 GHz. [PTX]:
   // mma.sync.m16n8kK. Latency: as on the A100, 32 to 33 cycles (Luo et al.,

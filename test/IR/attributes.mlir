@@ -36,6 +36,12 @@ func.func private @registers() attributes {
   chimera.test = #chimera.registers<depth = 2, rows = 6, broadcasts = 1, vectors = 4>
 }
 
+// CHECK: @stages
+// CHECK-SAME: #chimera.registers<rows = 2, vectors = 16, broadcasts = 0, depth = 1, stages = 3>
+func.func private @stages() attributes {
+  chimera.test = #chimera.registers<stages = 3, part = 0, rows = 2, vectors = 16, broadcasts = 0, depth = 1>
+}
+
 // CHECK: @taps
 // CHECK-SAME: #chimera.taps<pixel = 1, tap = 4, pixel_factor = 2, tap_factor = 1, begin = 1, end = 8>
 func.func private @taps() attributes {

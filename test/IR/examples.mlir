@@ -14,6 +14,7 @@
 
 #attr = #chimera.registers<rows = 6, vectors = 4, broadcasts = 1, depth = 4>
 #other = #chimera.registers<rows = 6, vectors = 2, broadcasts = 0, depth = 1, kernel = "sgemm_6x32">
+#staged = #chimera.registers<rows = 2, vectors = 16, broadcasts = 0, depth = 1, stages = 3>
 
 // -----
 
@@ -71,6 +72,7 @@
 // -----
 
 #attr = #chimera.memory<"L1", capacity = 49152, usable = 80, core_bandwidth = 130000000000, chip_bandwidth = 260000000000, sharers = 1, line = 64, ways = 12>
+#managed = #chimera.memory<"SMEM", capacity = 232448, usable = 98, core_bandwidth = 90000000000, chip_bandwidth = 12000000000000, sharers = 1, line = 128, ways = 0, buffers = 2, burst = 32, most_buffers = 4, latency = 263>
 
 // -----
 

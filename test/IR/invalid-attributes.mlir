@@ -76,6 +76,11 @@
 
 // -----
 
+// expected-error @below {{'stages' must not be negative, got -1}}
+#attr = #chimera.registers<rows = 1, vectors = 1, broadcasts = 1, depth = 1, stages = -1>
+
+// -----
+
 // expected-error @below {{level 'L1' occurs twice}}
 #attr = #chimera.schedule<levels = [<"L1" : m = 4>, <"L1" : m = 1>],
     parallel = 0, registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>>

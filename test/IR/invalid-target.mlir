@@ -14,6 +14,19 @@
 
 // -----
 
+// expected-error @below {{'most_buffers' must not be below 'buffers', 2, got 1}}
+#attr = #chimera.memory<"L1", capacity = 64, usable = 80, core_bandwidth = 9,
+    chip_bandwidth = 18, sharers = 1, line = 64, ways = 0, buffers = 2,
+    most_buffers = 1>
+
+// -----
+
+// expected-error @below {{'latency' must not be negative, got -263}}
+#attr = #chimera.memory<"L1", capacity = 64, usable = 80, core_bandwidth = 9,
+    chip_bandwidth = 18, sharers = 1, line = 64, ways = 0, latency = -263>
+
+// -----
+
 // expected-error @below {{'depth' must be positive, got 0}}
 #attr = #chimera.dot_product<type = bf16, depth = 0, fma = 2, latency = 6>
 

@@ -13,6 +13,14 @@ func.func private @memory() attributes {
     burst = 32, buffers = 2>
 }
 
+// CHECK: @deep_memory
+// CHECK-SAME: #chimera.memory<"SMEM", capacity = 232448, usable = 98, core_bandwidth = 7, chip_bandwidth = 60, sharers = 1, line = 128, ways = 0, buffers = 2, most_buffers = 4, latency = 263>
+func.func private @deep_memory() attributes {
+  chimera.test = #chimera.memory<"SMEM", capacity = 232448, usable = 98,
+    core_bandwidth = 7, chip_bandwidth = 60, sharers = 1, line = 128, ways = 0,
+    buffers = 2, latency = 263, most_buffers = 4>
+}
+
 // CHECK: @default_memory
 // CHECK-SAME: ways = 0>
 func.func private @default_memory() attributes {

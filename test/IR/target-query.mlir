@@ -12,7 +12,7 @@ module attributes {
        chip_bandwidth = 10, sharers = 2, line = 64, ways = 16>,
       <"L1", capacity = 32768, usable = 80, core_bandwidth = 9,
        chip_bandwidth = 18, sharers = 1, line = 64, ways = 8, buffers = 2,
-       burst = 32>],
+       burst = 32, most_buffers = 3, latency = 40>],
     matrix = [
       <type = f16, rows = 16, columns = 8, depth = 16, macs = 1024,
        accumulators = 512, lhs = 512, rhs = 256, load = 128, store = 128,
@@ -29,6 +29,8 @@ module attributes {
   // expected-remark @below {{ways 8 : i64}}
   // expected-remark @below {{buffers 2 : i64}}
   // expected-remark @below {{burst 32 : i64}}
+  // expected-remark @below {{most 3 : i64}}
+  // expected-remark @below {{latency 40 : i64}}
   // expected-remark @below {{launch 2000 : i64}}
   // expected-remark @below {{macs 2048 : i64}}
   // expected-remark @below {{depth 16 : i64}}
@@ -65,6 +67,14 @@ module attributes {
     %burst = transform.dlti.query ["L1", "burst"] at %func
         : (!transform.any_op) -> !transform.any_param
     transform.debug.emit_param_as_remark %burst, "burst" at %func
+        : !transform.any_param, !transform.any_op
+    %most = transform.dlti.query ["L1", "most_buffers"] at %func
+        : (!transform.any_op) -> !transform.any_param
+    transform.debug.emit_param_as_remark %most, "most" at %func
+        : !transform.any_param, !transform.any_op
+    %latency = transform.dlti.query ["L1", "latency"] at %func
+        : (!transform.any_op) -> !transform.any_param
+    transform.debug.emit_param_as_remark %latency, "latency" at %func
         : !transform.any_param, !transform.any_op
     %launch = transform.dlti.query ["launch"] at %func
         : (!transform.any_op) -> !transform.any_param

@@ -256,7 +256,8 @@ func.func @f(%a: memref<4x8xf32>, %b: memref<8x16xf32>, %c: memref<4x16xf32>) {
   module->walk([&](MicroKernelOp found) { op = found; });
   TargetAttrInterface target = getTarget(&context, "zen5");
   auto registersOf = [&](StringAttr name) {
-    return RegisterTileAttr::get(&context, 4, 1, 0, 1, name, /*part=*/0);
+    return RegisterTileAttr::get(&context, 4, 1, 0, 1, name, /*part=*/0,
+                                 /*stages=*/0);
   };
   auto own = StringAttr::get(&context, "own");
   MicroKernelChoice choice =

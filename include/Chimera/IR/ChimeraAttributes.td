@@ -75,15 +75,20 @@ def Chimera_RegisterTileAttr : Chimera_Attr<"RegisterTile", "registers"> {
     along several loops, the channels of each tap of a window, take so many
     iterations of the innermost before they turn to the next of the others, if
     constants supply the vectors; without it, a few. In a schedule it is the most
-    of all operators: those with many taps take less.
+    of all operators: those with many taps take less. `stages` says how many
+    copies of a tile of factors, which a loop fills again, are in the innermost
+    level where threads hold what they compute: all but one are filled ahead.
+    Without it there are as many as the level has `buffers`.
 
     Example: `#chimera.registers<rows = 6, vectors = 4, broadcasts = 1, depth = 4>`,
-    `#chimera.registers<rows = 6, vectors = 2, broadcasts = 0, depth = 1, kernel = "sgemm_6x32">`
+    `#chimera.registers<rows = 6, vectors = 2, broadcasts = 0, depth = 1, kernel = "sgemm_6x32">`,
+    `#chimera.registers<rows = 2, vectors = 16, broadcasts = 0, depth = 1, stages = 3>`
   }];
   let parameters = (ins "int64_t":$rows, "int64_t":$vectors,
                         "int64_t":$broadcasts, "int64_t":$depth,
                         OptionalParameter<"::mlir::StringAttr">:$kernel,
-                        DefaultValuedParameter<"int64_t", "0">:$part);
+                        DefaultValuedParameter<"int64_t", "0">:$part,
+                        DefaultValuedParameter<"int64_t", "0">:$stages);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }
@@ -324,19 +329,31 @@ def Chimera_MemoryLevelAttr : Chimera_Attr<"MemoryLevel", "memory"> {
     by one core and by all, `sharers` cores per instance, `line` in bytes,
     `ways` of associativity (0: explicitly managed). A tile that streams through
     is there `buffers` times, and moves in whole units of `burst` bytes; both
-    are 1 unless said otherwise.
+    are 1 unless said otherwise. Where a schedule may ask for more copies of a
+    tile, it is `most_buffers` that it can have, which is not below `buffers`. A
+    tile is there `latency` cycles after a core has asked for it (0: at once).
 
-    Example: `#chimera.memory<"L1", capacity = 49152, usable = 80, core_bandwidth = 130000000000, chip_bandwidth = 260000000000, sharers = 1, line = 64, ways = 12>`
+    Example: `#chimera.memory<"L1", capacity = 49152, usable = 80, core_bandwidth = 130000000000, chip_bandwidth = 260000000000, sharers = 1, line = 64, ways = 12>`,
+    `#chimera.memory<"SMEM", capacity = 232448, usable = 98, core_bandwidth = 90000000000, chip_bandwidth = 12000000000000, sharers = 1, line = 128, ways = 0, buffers = 2, burst = 32, most_buffers = 4, latency = 263>`
   }];
   let parameters = (ins StringRefParameter<"name of the level">:$name,
                         "int64_t":$capacity, "int64_t":$usable,
                         "int64_t":$core_bandwidth, "int64_t":$chip_bandwidth,
                         "int64_t":$sharers, "int64_t":$line, "int64_t":$ways,
                         DefaultValuedParameter<"int64_t", "1">:$buffers,
-                        DefaultValuedParameter<"int64_t", "1">:$burst);
+                        DefaultValuedParameter<"int64_t", "1">:$burst,
+                        DefaultValuedParameter<"int64_t", "0">:$most_buffers,
+                        DefaultValuedParameter<"int64_t", "0">:$latency);
   let assemblyFormat = [{
     `<` $name `,` struct($capacity, $usable, $core_bandwidth, $chip_bandwidth,
-                         $sharers, $line, $ways, $buffers, $burst) `>`
+                         $sharers, $line, $ways, $buffers, $burst,
+                         $most_buffers, $latency) `>`
+  }];
+  let extraClassDeclaration = [{
+    /// The most copies of a tile that a schedule may ask for.
+    int64_t getMostCopies() const {
+      return getMostBuffers() > 0 ? getMostBuffers() : getBuffers();
+    }
   }];
   let genVerifyDecl = 1;
 }

@@ -56,6 +56,10 @@ struct Transfer {
 };
 /// What goes into `level` if `threads` run the parallel loops.
 Transfer transferInto(const MemoryLevel &level, int64_t threads = 1);
+/// What goes into `level` of `machine` by `schedule`, which may ask for more
+/// copies of a tile than the level has.
+Transfer transferInto(const Machine &machine, const Schedule &schedule,
+                      unsigned level, int64_t threads);
 
 /// The data that `schedule` moves into and out of level `level`, and the bytes
 /// it keeps there. Exact: equal to what `simulate` counts. The rules:

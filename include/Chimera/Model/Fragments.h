@@ -54,6 +54,9 @@ struct FragmentPlan {
   int64_t registers = 0, availableRegisters = 0;
   /// Bytes of factors in the innermost level.
   int64_t factorBytes = 0;
+  /// Copies of the tiles that loops fill again, and the most iterations that
+  /// such a loop has; 1 and 0 if there is none.
+  int64_t stages = 1, trips = 0;
   /// Why no program can follow the schedule, if so.
   std::string obstacle;
 };
@@ -94,8 +97,8 @@ bool hasFragments(const ChainProblem &problem, const Machine &machine);
 ///   parts of what is held become straight code, so that their bounds must be
 ///   known.
 /// - *Factors* are in the innermost level with sides rounded up to the shape of
-///   the unit, as often as the level has buffers if a loop inside the parallel
-///   ones chooses the tile.
+///   the unit; as often as the register tile has stages, without any as the
+///   level has buffers, if a loop inside the parallel ones chooses the tile.
 /// - *Sharers.* The depth of the register tile says how many groups hold the
 ///   same rows, each a part of a softmax' columns, if a block has the rows of
 ///   one group and its only loops inside the parallel ones run over these

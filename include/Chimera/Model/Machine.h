@@ -50,6 +50,11 @@ struct MemoryLevel {
   /// the old one line by line (caches), 2 or more in a managed memory that is
   /// filled while the previous tile is in use.
   int64_t buffers = 1;
+  /// The most copies that a schedule may ask for instead; 0 for `buffers`.
+  int64_t mostBuffers = 0;
+  /// Cycles from when a core asks for a tile, and for nothing before, until it
+  /// is there.
+  double latencyCycles = 0;
   /// Units, in bytes, in which a plan is charged for what moves into the level.
   /// 1 charges the elements themselves.
   int64_t burstBytes = 1;
@@ -57,6 +62,8 @@ struct MemoryLevel {
   /// is finished: it takes no room here and comes and goes once.
   bool holdsResults = true;
 
+  /// The most copies of a tile that streams through.
+  int64_t mostCopies() const { return mostBuffers > 0 ? mostBuffers : buffers; }
   int64_t usableBytes() const {
     return static_cast<int64_t>(capacityBytes * usableShare);
   }

@@ -81,6 +81,15 @@ struct RegisterTile {
   /// take before they turn to another iteration of the others, if constants
   /// supply the vectors: channels of a tap. 0 for `reductionPart`.
   int64_t part = 0;
+  /// Copies of each tile of factors that a loop fills again, in the innermost
+  /// level, where threads hold what they compute; 0 for those that the level
+  /// has.
+  int64_t stages = 0;
+
+  /// Those in `innermost`.
+  int64_t stagesIn(const MemoryLevel &innermost) const {
+    return stages > 0 ? stages : innermost.buffers;
+  }
 };
 
 /// How far apart the rows of an intermediate lie in a cache: a row begins with

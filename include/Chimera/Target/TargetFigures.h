@@ -33,7 +33,7 @@ struct TargetFigures {
   struct Level {
     std::string name;
     int64_t capacity, usable, coreBandwidth, chipBandwidth, sharers, line, ways,
-        buffers, burst;
+        buffers, burst, mostBuffers, latency;
   };
   mlir::MLIRContext *context;
   std::string name;

@@ -436,6 +436,8 @@ LogicalResult Program::chooseLayout(Refusal &refusal) {
       model::shareRows(rows, mmaRows, wantedRowTiles, limits.groups);
   layout.rowTiles = shares.rowTiles;
   layout.warps = shares.groups;
+  stages = registers && registers->getStages() > 0 ? registers->getStages()
+                                                   : limits.buffers;
   int64_t sharers = registers ? registers->getDepth() : 1;
   return sharers > 1 ? shareColumns(sharers, refusal) : success();
 }
@@ -495,7 +497,7 @@ void Program::share(const Factor &factor, const Contraction &contraction,
   tile.isTurned = factor.isTurned;
   tile.elementBytes = contraction.elementBytes;
   tile.home = findHome(factor.value);
-  tile.stages = tile.home ? limits.buffers : 1;
+  tile.stages = tile.home ? stages : 1;
   tile.rows = std::max(tile.rows, rows);
   tile.columns = std::max(tile.columns, columns);
   tile.rowDim = factor.rowDim;

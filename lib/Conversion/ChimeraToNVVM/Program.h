@@ -136,7 +136,7 @@ using TileKey = std::pair<mlir::Value, unsigned>;
 /// The limits of the machine.
 struct BlockLimits {
   int64_t sharedBytes = 0;
-  /// Copies of a tile that streams through.
+  /// Copies of a tile that streams through, if the schedule does not say.
   int64_t buffers = 2;
   /// What programs can be made of.
   llvm::SmallVector<MatrixProgramAttr> instructions;
@@ -216,6 +216,8 @@ private:
   llvm::MapVector<TileKey, SharedTile> tiles;
   ThreadLayout layout;
   int64_t sharedBytes = 0, tileBytes = 0, rank = 0, wantedRowTiles = 1;
+  /// Copies of a tile that a loop fills again.
+  int64_t stages = 1;
 };
 
 /// The map from a matrix, the last two of `numDims` dimensions, to its rows.

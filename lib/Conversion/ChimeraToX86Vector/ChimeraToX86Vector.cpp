@@ -264,7 +264,7 @@ static RegisterTileAttr getTile(const model::Machine &machine,
   }
   return RegisterTileAttr::get(context, tile.rows, tile.vectors,
                                tile.broadcasts, tile.depth, StringAttr(),
-                               tile.part);
+                               tile.part, tile.stages);
 }
 
 static MicroKernelAttrInterface offerOuterProduct(TargetAttrInterface target,

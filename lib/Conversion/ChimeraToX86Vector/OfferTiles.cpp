@@ -112,7 +112,8 @@ static MicroKernelAttrInterface offer(TargetAttrInterface target,
   if (!registers)
     registers = RegisterTileAttr::get(context, /*rows=*/1, /*vectors=*/1,
                                       /*broadcasts=*/0, /*depth=*/1,
-                                      /*kernel=*/StringAttr(), /*part=*/0);
+                                      /*kernel=*/StringAttr(), /*part=*/0,
+                                      /*stages=*/0);
   // Units differ in their type alone.
   MatrixUnitAttr first = units.front();
   int64_t bytes =

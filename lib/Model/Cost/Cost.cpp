@@ -308,7 +308,7 @@ double CostModel::operatorCycles(const Operator &op,
                                  const RegisterTile &tile,
                                  CrossingVectors crossing) const {
   if (machine.matrix && machine.groups)
-    return groupCycles(op, parts, tile, Occupancy());
+    return groupCycles(op, parts, tile, Occupancy()).cycles;
   if (machine.matrix)
     return matrixCycles(op, parts, tile);
   const Access *matrix = matrixReadInRows(op);
@@ -447,6 +447,7 @@ double CostModel::arithmeticCycles(const Schedule &schedule,
   double cycles = 0;
   bool isInGroups = machine.matrix && machine.groups;
   Occupancy occupancy;
+  SmallVector<BlockCycles, 4> blocks;
   LoopNest tree = treeOfCode(structure, schedule);
   if (isInGroups) {
     occupancy = occupancyOf(schedule);
@@ -461,22 +462,33 @@ double CostModel::arithmeticCycles(const Schedule &schedule,
       return own->isReduction(loop.loop);
     });
     double taps = machine.matrix ? 1 : shareOfTaps(problem, op, path);
-    double products =
-        isInGroups ? groupCycles(op, views, schedule.registerTile, occupancy)
-                   : operatorCycles(op, views, schedule.registerTile,
-                                    crossingVectors(schedule, op, work));
+    if (isInGroups)
+      blocks.push_back(
+          groupCycles(op, views, schedule.registerTile, occupancy));
+    double products = isInGroups
+                          ? blocks.back().cycles
+                          : operatorCycles(op, views, schedule.registerTile,
+                                           crossingVectors(schedule, op, work));
     double perElement = occupancy.idle * occupancy.waiting * visited.byTiles;
     if (isInGroups)
       perElement *= groupEpilogueShare(op, views);
-    cycles += work.repeats * (visited.byProducts * taps * products +
-                              perElement * epilogueCycles(op, inRegisters)) +
-              perElement * rescaleCycles(op, work.rescales) +
-              visited.byTiles * softmaxPartCycles(op, work);
+    double ofBlocks =
+        work.repeats * (visited.byProducts * taps * products +
+                        perElement * epilogueCycles(op, inRegisters)) +
+        perElement * rescaleCycles(op, work.rescales) +
+        visited.byTiles * softmaxPartCycles(op, work);
+    cycles += ofBlocks;
+    if (isInGroups) {
+      blocks.back().count *= work.repeats * visited.byProducts;
+      blocks.back().cycles = ofBlocks;
+    }
     if (work.keptElements > 0)
       cycles +=
           static_cast<double>(work.keptElements) / machine.unit.lanes *
           (1 / machine.unit.loadsPerCycle + 1 / machine.unit.storesPerCycle);
   }
+  if (isInGroups)
+    cycles += arrivalCyclesOf(schedule, tree, blocks, occupancy);
   return cycles;
 }
 

@@ -361,13 +361,23 @@ private:
     static constexpr int64_t mostTasks = 8;
   };
   Occupancy occupancyOf(const Schedule &schedule) const;
-  /// Cycles of all blocks of `op` where threads hold what they compute.
-  double groupCycles(const Operator &op,
-                     llvm::ArrayRef<llvm::ArrayRef<Parts>> parts,
-                     const RegisterTile &tile,
-                     const Occupancy &occupancy) const;
+  /// What the blocks of an operator come to: how many there are, and the cycles
+  /// that all take.
+  struct BlockCycles {
+    double count = 0, cycles = 0;
+  };
+  /// Of `op`, where threads hold what they compute.
+  BlockCycles groupCycles(const Operator &op,
+                          llvm::ArrayRef<llvm::ArrayRef<Parts>> parts,
+                          const RegisterTile &tile,
+                          const Occupancy &occupancy) const;
   /// Cycles that cores wait as operators start loops of their own.
   double restartCyclesOf(const LoopNest &tree) const;
+  /// Cycles that cores wait inside loops for tiles that are on their way, if
+  /// the blocks of each operator come to `blocks`.
+  double arrivalCyclesOf(const Schedule &schedule, const LoopNest &tree,
+                         llvm::ArrayRef<BlockCycles> blocks,
+                         const Occupancy &occupancy) const;
   double groupEpilogueCycles(const Operator &op) const;
   /// How many times as many elements as there are the epilogue of `op` works
   /// on.

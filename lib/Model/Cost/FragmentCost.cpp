@@ -16,6 +16,8 @@
 
 #include "Cost/CostModel.h"
 
+#include "Volume/RefillingLoops.h"
+
 #include "Chimera/Model/Fragments.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -80,10 +82,10 @@ CostModel::Occupancy CostModel::occupancyOf(const Schedule &schedule) const {
   return occupancy;
 }
 
-double CostModel::groupCycles(const Operator &op,
-                              ArrayRef<ArrayRef<Parts>> parts,
-                              const RegisterTile &tile,
-                              const Occupancy &occupancy) const {
+CostModel::BlockCycles
+CostModel::groupCycles(const Operator &op, ArrayRef<ArrayRef<Parts>> parts,
+                       const RegisterTile &tile,
+                       const Occupancy &occupancy) const {
   const MatrixUnit &unit = *machine.matrix;
   double repeats = 1, depth = 1, calls = 1;
   auto roundedUp = [&](LoopId loop, int64_t size) {
@@ -118,7 +120,8 @@ double CostModel::groupCycles(const Operator &op,
   bool isShared = tile.depth > 1 && op.rescaledBy;
   double waiting =
       machine.overheads.blockCycles + (isShared ? sharingCycles : 0);
-  return std::max(products, loading) + calls * waiting / occupancy.tasks;
+  return {calls,
+          std::max(products, loading) + calls * waiting / occupancy.tasks};
 }
 
 double CostModel::restartCyclesOf(const LoopNest &tree) const {
@@ -133,6 +136,36 @@ double CostModel::restartCyclesOf(const LoopNest &tree) const {
   return iterations * restartCycles *
          count_if(tree.parts,
                   [](const LoopNest &part) { return !part.loops.empty(); });
+}
+
+/// A tile is asked for as many iterations ahead as there are copies beside the
+/// one in use: the tasks of a core work on these iterations while it arrives,
+/// and wait together for the rest of its latency. Those that are asked for
+/// together arrive together.
+double CostModel::arrivalCyclesOf(const Schedule &schedule,
+                                  const LoopNest &tree,
+                                  ArrayRef<BlockCycles> blocks,
+                                  const Occupancy &occupancy) const {
+  const MemoryLevel &level = machine.levels.back();
+  if (level.latencyCycles == 0)
+    return 0;
+  // With a single copy, only other tasks have something to do.
+  int64_t stages = schedule.registerTile.stagesIn(level);
+  double hiding = stages > 1 ? stages - 1 : 1 - 1.0 / occupancy.tasks;
+  double cycles = 0;
+  for (const RefillingLoops &loops :
+       findRefillingLoops(problem, schedule, tree)) {
+    double inside = 0;
+    for (unsigned op = loops.firstOperator; op <= loops.lastOperator; ++op)
+      inside += blocks[op].cycles;
+    double iterations = blocks[loops.reader].count;
+    double hidden = hiding * occupancy.tasks * inside / iterations;
+    int64_t waits = stages > 1 ? divideCeilSigned(loops.trips, stages - 1) - 1
+                               : loops.trips;
+    cycles += iterations / loops.trips * waits *
+              std::max(0.0, level.latencyCycles - hidden) / occupancy.tasks;
+  }
+  return cycles;
 }
 
 double CostModel::groupEpilogueShare(const Operator &op,

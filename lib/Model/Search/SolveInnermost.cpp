@@ -624,6 +624,25 @@ bool Solver::mayShareColumns() const {
   return areSingle || problem.loops[rows].extent <= machine.matrix->rows;
 }
 
+/// Prices `schedule`, which has the blocks of `fragments`, with as many copies
+/// of tiles as the innermost level has, and with more while there are
+/// iterations to fill them for.
+bool Solver::priceStages(Schedule &schedule, const FragmentPlan &fragments) {
+  if (fragments.trips == 0)
+    return pricePlanOf(schedule);
+  const MemoryLevel &level = machine.levels.back();
+  int64_t most = std::clamp(fragments.trips, level.buffers, level.mostCopies());
+  bool fits = false;
+  for (int64_t stages = level.buffers; stages <= most; ++stages) {
+    schedule.registerTile.stages = stages;
+    if (stages > level.buffers &&
+        !planFragments(problem, machine, schedule).obstacle.empty())
+      break;
+    fits |= pricePlanOf(schedule);
+  }
+  return fits;
+}
+
 /// Prices `schedule` with every number of instructions' rows for each group,
 /// and of groups that share columns.
 bool Solver::priceGroups(Schedule &schedule) {
@@ -635,10 +654,11 @@ bool Solver::priceGroups(Schedule &schedule) {
       schedule.registerTile.rows = rows;
       schedule.registerTile.vectors = std::max<int64_t>(1, tile.vectors / rows);
       schedule.registerTile.depth = sharers;
+      schedule.registerTile.stages = 0;
       FragmentPlan fragments = planFragments(problem, machine, schedule);
       // With less than it asks for it is another schedule.
       if (fragments.obstacle.empty() && fragments.rowTiles >= rows)
-        fits |= pricePlanOf(schedule);
+        fits |= priceStages(schedule, fragments);
     }
   schedule.registerTile = tile;
   return fits;

@@ -191,6 +191,7 @@ private:
   bool pricePlan(Schedule &schedule);
   bool mayShareColumns() const;
   bool priceGroups(Schedule &schedule);
+  bool priceStages(Schedule &schedule, const FragmentPlan &fragments);
   bool pricePlanOf(Schedule &schedule);
   bool priceTiles(Schedule &schedule);
   double worthPricing() const;

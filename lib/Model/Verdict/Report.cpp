@@ -64,7 +64,7 @@ KernelReport chimera::model::describeKernel(const ChainProblem &problem,
                                            options.threads, /*streams=*/false)
                          : schedule,
                      level,
-                     transferInto(machine.levels[level], options.threads)),
+                     transferInto(machine, schedule, level, options.threads)),
          bounds[level]});
   return report;
 }

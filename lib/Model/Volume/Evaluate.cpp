@@ -42,6 +42,15 @@ Transfer chimera::model::transferInto(const MemoryLevel &level,
           threads > std::max<int64_t>(1, level.sharers), level.holdsResults};
 }
 
+Transfer chimera::model::transferInto(const Machine &machine,
+                                      const Schedule &schedule, unsigned level,
+                                      int64_t threads) {
+  Transfer transfer = transferInto(machine.levels[level], threads);
+  if (level + 1 == machine.levels.size())
+    transfer.buffers = schedule.registerTile.stagesIn(machine.levels[level]);
+  return transfer;
+}
+
 Evaluator::Evaluator(const ChainStructure &structure, const Schedule &schedule,
                      unsigned level, const Transfer &transfer)
     : structure(structure), problem(structure.getProblem()), schedule(schedule),
@@ -636,7 +645,7 @@ Evaluation chimera::model::evaluateOn(const ChainStructure &structure,
   const ChainProblem &problem = structure.getProblem();
   auto evaluate = [&](const Schedule &schedule) {
     return Evaluator(structure, schedule, level,
-                     transferInto(machine.levels[level], threads))
+                     transferInto(machine, schedule, level, threads))
         .run();
   };
   if (servesWaves(machine, level)) {

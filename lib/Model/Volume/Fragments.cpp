@@ -10,6 +10,7 @@
 
 #include "Volume/FragmentRows.h"
 #include "Volume/MaskedTiles.h"
+#include "Volume/RefillingLoops.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -80,6 +81,7 @@ private:
   int64_t registersDuring(unsigned op) const;
   int64_t factorBytes(unsigned op) const;
   void shareRows(int64_t wanted);
+  void countStages();
   std::string findSharingObstacle() const;
 
   const ChainProblem &problem;
@@ -279,9 +281,18 @@ int64_t FragmentPlanner::factorBytes(unsigned op) const {
         alignTo(sizes[reductionOf(op)], side()) *
         (input.hasLoop(columnsOf(op)) ? alignTo(sizes[columnsOf(op)], side())
                                       : rows);
-    bytes += alignTo(tile * (isRefilled ? level.buffers : 1), factorAlignment);
+    int64_t copies = isRefilled ? schedule.registerTile.stagesIn(level) : 1;
+    bytes += alignTo(tile * copies, factorAlignment);
   }
   return bytes;
+}
+
+void FragmentPlanner::countStages() {
+  for (const RefillingLoops &loops :
+       findRefillingLoops(problem, schedule, tiles.getTree())) {
+    plan.stages = schedule.registerTile.stagesIn(level);
+    plan.trips = std::max(plan.trips, loops.trips);
+  }
 }
 
 /// Why groups cannot share columns as `plan` says, empty if they can.
@@ -327,6 +338,7 @@ FragmentPlan FragmentPlanner::run() {
   }
   for (unsigned op = 0; op < problem.operators.size(); ++op)
     plan.factorBytes += factorBytes(op);
+  countStages();
   plan.obstacle = findSharingObstacle();
   plan.factorBytes += bytesOfSharers(plan.sharers, rowsOfBlock());
   if (!plan.obstacle.empty())

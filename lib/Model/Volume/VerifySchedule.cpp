@@ -41,6 +41,7 @@ private:
   std::string checkTensors() const;
   std::string checkPacked() const;
   std::string checkRegisters() const;
+  std::string checkStages() const;
   std::string checkKernel() const;
   std::string checkCapacities() const;
 
@@ -226,6 +227,8 @@ std::string ScheduleChecker::checkRegisters() const {
     return name + " with " + std::to_string(tile.broadcasts) +
            " broadcasts and depth " + std::to_string(tile.depth) +
            " has a figure out of range";
+  if (std::string error = checkStages(); !error.empty())
+    return error;
   if (!tile.kernel.empty())
     return checkKernel();
   int64_t used = tile.rows * tile.vectors + tile.vectors + tile.broadcasts;
@@ -233,6 +236,18 @@ std::string ScheduleChecker::checkRegisters() const {
     return name + " needs " + std::to_string(used) + " registers of " +
            std::to_string(machine.unit.registers);
   return "";
+}
+
+std::string ScheduleChecker::checkStages() const {
+  int64_t stages = schedule.registerTile.stages;
+  if (stages == 0)
+    return "";
+  const MemoryLevel &level = machine.levels.back();
+  if (stages >= level.buffers && stages <= level.mostCopies())
+    return "";
+  return "register tile with " + std::to_string(stages) + " stages: level '" +
+         level.name + "' has " + std::to_string(level.buffers) + " to " +
+         std::to_string(level.mostCopies()) + " copies of a tile";
 }
 
 /// A kernel sees to its registers by itself.
@@ -268,7 +283,8 @@ std::string ScheduleChecker::checkCapacities() const {
     if (servesWaves(machine, index))
       continue;
     int64_t live =
-        evaluate(problem, complete, index, transferInto(level, machine.cores))
+        evaluate(problem, complete, index,
+                 transferInto(machine, complete, index, machine.cores))
             .liveBytes;
     if (live > level.usableBytes())
       return "level '" + level.name + "': the live set of " +

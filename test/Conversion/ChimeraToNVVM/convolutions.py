@@ -13,8 +13,8 @@ from programs import narrow, widen
 # Whether layers are fused is up to the planner, but if `fuse` is "never".
 Convolution = namedtuple(
     "Convolution",
-    "type layout c h w layers ending tiles rows fuse",
-    defaults=("", None, 1, "auto"),
+    "type layout c h w layers ending tiles rows fuse stages",
+    defaults=("", None, 1, "auto", 0),
 )
 
 RUN = [
@@ -77,6 +77,18 @@ RUN = [
     ),
     Convolution(
         "f16", "nhwc", 32, 6, 10, ((32, 1, 2), (16, 1, 1)), "residual", "h = 1; l = 16"
+    ),
+    # Three copies of tiles, ahead from tap to tap.
+    Convolution(
+        "f16",
+        "nhwc",
+        24,
+        4,
+        19,
+        ((40, 3, 1), (24, 1, 1)),
+        "relu",
+        "h = 1; l = 16, r = 1, r1 = 1",
+        stages=3,
     ),
     # As the planner has it: in one kernel, in two, since windows over what the first
     # one makes are not in its registers, and three layers in two.

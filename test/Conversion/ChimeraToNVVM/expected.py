@@ -55,7 +55,7 @@ def sharers_of(plan, sizes):
     return fragments["groups"] // row_groups
 
 
-def copies_of(own, last, others, path, sizes, threads, buffers, bytes, side):
+def copies_of(own, last, others, path, sizes, threads, stages, bytes, side):
     """LDGSTS for the tile of a factor of `others` times the size of loop `last`,
     along which elements of so many bytes are neighbours, in whole multiples of
     `side`; `own` are all loops that choose it."""
@@ -80,10 +80,10 @@ def copies_of(own, last, others, path, sizes, threads, buffers, bytes, side):
     else:
         copies += rounds
     isStreamed = any(line["loop"] in own and not line["parallel"] for line in path)
-    return copies * (buffers if isStreamed else 1)
+    return copies * (stages if isStreamed else 1)
 
 
-def expect(plan, threads, buffers, rhs_by_columns, bytes):
+def expect(plan, threads, rhs_by_columns, bytes):
     """The counts for a kernel of one or two products of factors of so many bytes,
     each of which takes the one before as its left operand. `rhs_by_columns`: for
     each product, whether its right operand has rows that belong to columns of the
@@ -92,7 +92,7 @@ def expect(plan, threads, buffers, rhs_by_columns, bytes):
     side = lcm(8, step)
     hmma = ldsm = ldgsts = loop_hmma = loop_ldsm = 0
     trips = 1
-    row_tiles = plan["fragments"]["row_tiles"]
+    row_tiles, stages = (plan["fragments"][name] for name in ("row_tiles", "stages"))
     products = list(paths_of(plan))
     for index, (path, sizes) in enumerate(products):
         *_, rows, columns, depth = (name for name in sizes if name not in TAPS)
@@ -124,11 +124,11 @@ def expect(plan, threads, buffers, rhs_by_columns, bytes):
         if index == 0:
             ldgsts += copies_of({*batch, rows, depth}, depth,
                                 threads // 32 // sharers * 16 * row_tiles, path,
-                                sizes, threads, buffers, bytes, side)
+                                sizes, threads, stages, bytes, side)
         last, other = ((depth, columns) if rhs_by_columns[index]
                        else (columns, depth))
         ldgsts += copies_of({*batch, columns, depth}, last, up(sizes[other], side),
-                            path, sizes, threads, buffers, bytes, side)
+                            path, sizes, threads, stages, bytes, side)
     return Counts(hmma, ldsm, ldgsts, loop_hmma, loop_ldsm, trips)
 
 

@@ -5,9 +5,11 @@ from collections import namedtuple
 # (m x k) * (k x l), bias and activation unless that is "none", * (l x n), of
 # `batch` matrices each unless that is 0. Without tiles the planner chooses them.
 # Factors `x`, `w` and `v` in `transposed` have their columns first. Of tiles a warp has
-# `rows` times 16 rows.
-Chain = namedtuple("Chain", "type batch m k l n activation tiles transposed rows",
-                   defaults=("relu", None, "", 1))
+# `rows` times 16 rows; of those that loops choose there are `stages` copies, as many as
+# the target says unless that is given.
+Chain = namedtuple("Chain",
+                   "type batch m k l n activation tiles transposed rows stages",
+                   defaults=("relu", None, "", 1, 0))
 
 ACTIVATIONS = {
     "relu": "%a = arith.maximumf %s, %zero : f32",
@@ -110,8 +112,9 @@ func.func @mlp(%x: tensor<{x}>, %w: tensor<{w}>, %b: tensor<{chain.l}x{kind}>,
 # `mask` is "", "causal", "last" (causal, the last row of queries beside the last
 # key), "window" (causal, 12 keys wide), "added" (m x l, from memory) or "none", which
 # leaves some rows nothing. Of each tile's keys `sharers` warps have a part.
-Attention = namedtuple("Attention", "type heads group m l d mask tiles rows sharers",
-                       defaults=("", None, 1, 1))
+Attention = namedtuple("Attention",
+                       "type heads group m l d mask tiles rows sharers stages",
+                       defaults=("", None, 1, 1, 0))
 
 MASKS = {
     "": "",

@@ -82,6 +82,38 @@ func.func @depth(%x: tensor<32x8192xf16>, %w: tensor<8192x16xf16>) -> tensor<32x
 
 // -----
 
+// Two copies of each tile would fit.
+
+// REMARK: no kernel for this chain: tiles take 393216 bytes of shared memory, of which a thread block has 227799; cut the loops of operands into smaller ones
+// CHECK: func @stages
+// CHECK: chimera.block
+func.func @stages(%x: tensor<32x8192xf16>, %w: tensor<8192x16xf16>) -> tensor<32x16xf32> {
+  %c0 = arith.constant 0 : index
+  %c1536 = arith.constant 1536 : index
+  %c6144 = arith.constant 6144 : index
+  %0 = tensor.empty() : tensor<32x16xf32>
+  %1 = scf.forall (%i) = (0) to (32) step (16) shared_outs(%out = %0) -> (tensor<32x16xf32>) {
+    %o = tensor.extract_slice %out[%i, 0] [16, 16] [1, 1] : tensor<32x16xf32> to tensor<16x16xf32>
+    %sum = scf.for %k = %c0 to %c6144 step %c1536 iter_args(%s = %o) -> (tensor<16x16xf32>) {
+      %a = tensor.extract_slice %x[%i, %k] [16, 1536] [1, 1] : tensor<32x8192xf16> to tensor<16x1536xf16>
+      %b = tensor.extract_slice %w[%k, 0] [1536, 16] [1, 1] : tensor<8192x16xf16> to tensor<1536x16xf16>
+      %2 = chimera.block "gemm0" ins(%a, %b : tensor<16x1536xf16>, tensor<1536x16xf16>) outs(%s : tensor<16x16xf32>)
+          registers <rows = 1, vectors = 2, broadcasts = 0, depth = 1, stages = 4> {
+      ^bb0(%a0: tensor<16x1536xf16>, %b0: tensor<1536x16xf16>, %s0: tensor<16x16xf32>):
+        %3 = linalg.matmul ins(%a0, %b0 : tensor<16x1536xf16>, tensor<1536x16xf16>) outs(%s0 : tensor<16x16xf32>) -> tensor<16x16xf32>
+        chimera.yield %3 : tensor<16x16xf32>
+      } -> tensor<16x16xf32>
+      scf.yield %2 : tensor<16x16xf32>
+    }
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %sum into %out[%i, 0] [16, 16] [1, 1] : tensor<16x16xf32> into tensor<32x16xf32>
+    }
+  }
+  return %1 : tensor<32x16xf32>
+}
+
+// -----
+
 // REMARK: no kernel for this chain: its schedule has no parallel loop to make thread blocks of, nor is its result one tile
 // CHECK: func @alone
 // CHECK: chimera.block

@@ -99,6 +99,135 @@ TEST(Fragments, FollowsTheFirstChainOfThePaper) {
   EXPECT_EQ(plan.factorBytes, (64 * 64 + 2 * (64 * 128 + 128 * 64)) * 2);
 }
 
+/// The first chain of the paper, alone: eight tasks, each of which goes over
+/// four tiles of l.
+struct StagedChain {
+  ChainProblem problem =
+      makeNarrowChain({/*b=*/1, /*m=*/512, /*n=*/64, /*k=*/64, /*l=*/512});
+  Machine machine = makeMachine();
+  Schedule schedule = makeSchedule({{m, 64}, {l, 128}}, 1);
+
+  StagedChain() {
+    machine.levels.back().mostBuffers = 4;
+    schedule.registerTile = groupTile(*machine.matrix, *machine.groups);
+    schedule.registerTile.rows = 1;
+  }
+  /// The cycles of a core with so many copies of tiles that take so long.
+  double cycles(int64_t stages, double latency) {
+    machine.levels.back().latencyCycles = latency;
+    schedule.registerTile.stages = stages;
+    SolveOptions options;
+    options.threads = machine.cores;
+    return price(problem, machine, schedule, options).computeSeconds * 1e9;
+  }
+  /// How often it waits for a tile that takes far longer than anything else.
+  double waits(int64_t stages) {
+    return (cycles(stages, 2e6) - cycles(stages, 1e6)) / 1e6;
+  }
+};
+
+TEST(Fragments, TakeMemoryForStages) {
+  StagedChain chain;
+  for (int64_t stages : {0, 2, 3, 4}) {
+    chain.schedule.registerTile.stages = stages;
+    FragmentPlan plan =
+        planFragments(chain.problem, chain.machine, chain.schedule);
+    EXPECT_EQ(plan.obstacle, "");
+    EXPECT_EQ(plan.stages, std::max<int64_t>(2, stages));
+    EXPECT_EQ(plan.trips, 4);
+    // A once, B and D as often as there are stages.
+    EXPECT_EQ(plan.factorBytes,
+              (64 * 64 + plan.stages * (64 * 128 + 128 * 64)) * 2);
+    // Registers have room for two blocks.
+    EXPECT_EQ(countResidents(chain.machine, plan),
+              std::min<int64_t>(2, 200000 / plan.factorBytes));
+    EXPECT_EQ(
+        llvm::toString(verify(chain.problem, chain.machine, chain.schedule)),
+        "");
+  }
+  // Without a loop in the task there is nothing to fill again.
+  FragmentPlan whole =
+      planFragments(chain.problem, chain.machine, makeSchedule({{m, 16}}, 1));
+  EXPECT_EQ(whole.stages, 1);
+  EXPECT_EQ(whole.trips, 0);
+}
+
+TEST(Fragments, HaveAsManyStagesAsTheLevelAllows) {
+  StagedChain chain;
+  auto errorWith = [&](int64_t stages) {
+    chain.schedule.registerTile.stages = stages;
+    return llvm::toString(verify(chain.problem, chain.machine, chain.schedule));
+  };
+  EXPECT_EQ(errorWith(1),
+            "register tile with 1 stages: level 'SMEM' has 2 to 4 "
+            "copies of a tile");
+  EXPECT_EQ(errorWith(5),
+            "register tile with 5 stages: level 'SMEM' has 2 to 4 "
+            "copies of a tile");
+  chain.machine.levels[0].capacityBytes = 100000;
+  chain.schedule.registerTile.stages = 3;
+  EXPECT_EQ(
+      planFragments(chain.problem, chain.machine, chain.schedule).obstacle,
+      "tiles need 106496 bytes of SMEM, there are 100000");
+  // Nothing is said of more than the level has.
+  chain.machine.levels[0].mostBuffers = 0;
+  EXPECT_EQ(errorWith(2), "");
+  EXPECT_EQ(errorWith(3),
+            "register tile with 3 stages: level 'SMEM' has 2 to 2 "
+            "copies of a tile");
+}
+
+TEST(Fragments, WaitForTilesThatAreNotThere) {
+  StagedChain chain;
+  double work = chain.cycles(2, 0), iteration = work / 4;
+  // Three of four tiles are asked for an iteration ahead; two or three at a
+  // time, one wait is left.
+  double latency = 3.5 * iteration;
+  EXPECT_NEAR(chain.cycles(2, latency), work + 3 * 2.5 * iteration,
+              1e-6 * work);
+  EXPECT_NEAR(chain.cycles(3, latency), work + 1.5 * iteration, 1e-6 * work);
+  EXPECT_NEAR(chain.cycles(4, latency), work + 0.5 * iteration, 1e-6 * work);
+  // What is hidden costs nothing.
+  EXPECT_NEAR(chain.cycles(2, 0.9 * iteration), work, 1e-6 * work);
+  EXPECT_NEAR(chain.cycles(3, 1.9 * iteration), work, 1e-6 * work);
+  // With one copy every tile is waited for.
+  chain.machine.levels[0].buffers = 1;
+  EXPECT_NEAR(chain.cycles(0, latency), work + 4 * latency, 1e-6 * work);
+}
+
+TEST(Fragments, WaitInEachLoopThatFillsTiles) {
+  StagedChain chain;
+  EXPECT_NEAR(chain.waits(2), 3, 1e-6);
+  EXPECT_NEAR(chain.waits(3), 1, 1e-6);
+  // The first product adds up in four parts, in each of four iterations.
+  chain.schedule.levels[0].order.push_back({k, 16});
+  EXPECT_NEAR(chain.waits(2), 3 + 4 * 3, 1e-6);
+  EXPECT_NEAR(chain.waits(3), 1 + 4 * 1, 1e-6);
+  EXPECT_NEAR(chain.waits(4), 1 + 4 * 1, 1e-6);
+  // Two tasks at a time wait together.
+  chain.schedule.levels[0].order.pop_back();
+  chain.machine.cores = 4;
+  EXPECT_NEAR(chain.waits(2), 3, 1e-6);
+}
+
+TEST(Fragments, HaveMoreStagesWhereTilesAreWaitedFor) {
+  StagedChain chain;
+  auto stagesFor = [&](double latency) {
+    chain.machine.levels.back().latencyCycles = latency;
+    SolveOptions options;
+    options.threads = chain.machine.cores;
+    std::optional<Plan> plan = solve(chain.problem, chain.machine, options);
+    return plan ? planFragments(chain.problem, chain.machine, plan->schedule)
+                      .stages
+                : 0;
+  };
+  EXPECT_LE(stagesFor(0), 2);
+  chain.problem =
+      makeNarrowChain({/*b=*/1, /*m=*/512, /*n=*/64, /*k=*/64, /*l=*/4096});
+  EXPECT_EQ(stagesFor(0), 2);
+  EXPECT_GT(stagesFor(5000), 2);
+}
+
 TEST(Fragments, SharesRegistersAmongThreads) {
   ChainProblem problem =
       makeNarrowChain({/*b=*/1, /*m=*/1024, /*n=*/64, /*k=*/64, /*l=*/64});
