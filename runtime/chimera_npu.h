@@ -14,8 +14,8 @@
 // does not have for a type (chimera_npu_table.h) does not compile.
 //
 // The unit is a block of 32 bytes unless a parameter says otherwise, and a
-// fractal is 16x16 elements. Gaps lie between the end of one burst and the
-// start of the next, strides between starts.
+// fractal is 16x16 elements, or 16x32 bytes. Gaps lie between the end of one
+// burst and the start of the next, strides between starts.
 //
 // Where the model departs from a core:
 //  - the program is one thread, and everything is done when it is issued. The
@@ -38,6 +38,7 @@
 #else
 
 #include "chimera_npu_copy.h"
+#include "chimera_npu_cube.h"
 #include "chimera_npu_layouts.h"
 #include "chimera_npu_machine.h"
 #include "chimera_npu_turns.h"

@@ -146,6 +146,7 @@ CHIMERA_NPU_COPY(copy_ubuf_to_cbuf, L1, UB)
 CHIMERA_NPU_COPY(copy_ubuf_to_ubuf, UB, UB)
 #undef CHIMERA_NPU_COPY
 
+/// Of halves or of bytes: a row of a column group is a block of either.
 template <class T>
 __aicore__ inline void
 copy_gm_to_cbuf_multi_nd2nz_b16(L1<T> dst, Gm<T> src, int64_t nValue,
@@ -161,6 +162,14 @@ copy_gm_to_cbuf_multi_nd2nz_b16(L1<T> dst, Gm<T> src, int64_t nValue,
   params.dstNzNStride = 1;
   params.dstNzMatrixStride = 0;
   AscendC::DataCopy(dst.tensor(), src.tensor(), params);
+}
+template <class T>
+__aicore__ inline void
+copy_gm_to_cbuf_multi_nd2nz_b8(L1<T> dst, Gm<T> src, int64_t nValue,
+                               int64_t dValue, int64_t srcDValue,
+                               int64_t dstNzC0Stride) {
+  copy_gm_to_cbuf_multi_nd2nz_b16(dst, src, nValue, dValue, srcDValue,
+                                  dstNzC0Stride);
 }
 
 template <class T>
@@ -205,10 +214,10 @@ __aicore__ inline void copy_ubuf_to_gm_pad(Gm<T> dst, UB<T> src, int64_t nBurst,
 }
 
 namespace detail {
-template <class T, class Dst>
-__aicore__ inline void drain(Dst dst, L0C<float> src, int64_t rows,
-                             int64_t columns, int64_t srcRows,
-                             int64_t dstStride, bool toRows, CrMode mode) {
+template <class T, class S, class Dst>
+__aicore__ inline void drain(Dst dst, L0C<S> src, int64_t rows, int64_t columns,
+                             int64_t srcRows, int64_t dstStride, bool toRows,
+                             CrMode mode) {
   AscendC::FixpipeParamsV220 params;
   params.nSize = as<uint16_t>(columns);
   params.mSize = as<uint16_t>(rows);
@@ -218,11 +227,10 @@ __aicore__ inline void drain(Dst dst, L0C<float> src, int64_t rows,
   params.quantPre =
       sizeof(T) == sizeof(float) ? QuantMode_t::NoQuant : QuantMode_t::F322F16;
   if (toRows)
-    AscendC::Fixpipe<T, float, AscendC::CFG_ROW_MAJOR>(dst.tensor(),
-                                                       src.tensor(), params);
+    AscendC::Fixpipe<T, S, AscendC::CFG_ROW_MAJOR>(dst.tensor(), src.tensor(),
+                                                   params);
   else
-    AscendC::Fixpipe<T, float, AscendC::CFG_NZ>(dst.tensor(), src.tensor(),
-                                                params);
+    AscendC::Fixpipe<T, S, AscendC::CFG_NZ>(dst.tensor(), src.tensor(), params);
 }
 } // namespace detail
 
@@ -231,24 +239,23 @@ __aicore__ inline void copy_matrix_cc_to_cbuf(L1<half> dst, L0C<float> src,
                                               int64_t rows, int64_t columns,
                                               int64_t srcRows, int64_t dstRows,
                                               CrMode mode) {
-  detail::drain<half>(dst, src, rows, columns, srcRows, dstRows,
-                      /*toRows=*/false, mode);
+  detail::drain<half, float>(dst, src, rows, columns, srcRows, dstRows,
+                             /*toRows=*/false, mode);
 }
-template <class T>
+template <class T, class S>
+__aicore__ inline void copy_matrix_cc_to_gm(Gm<T> dst, L0C<S> src, int64_t rows,
+                                            int64_t columns, int64_t srcRows,
+                                            int64_t dstStride, CrMode mode) {
+  detail::drain<T, S>(dst, src, rows, columns, srcRows, dstStride,
+                      /*toRows=*/true, mode);
+}
+template <class T, class S>
 __aicore__ inline void
-copy_matrix_cc_to_gm(Gm<T> dst, L0C<float> src, int64_t rows, int64_t columns,
-                     int64_t srcRows, int64_t dstStride, CrMode mode) {
-  detail::drain<T>(dst, src, rows, columns, srcRows, dstStride,
-                   /*toRows=*/true, mode);
-}
-template <class T>
-__aicore__ inline void copy_matrix_cc_to_gm_nz(Gm<T> dst, L0C<float> src,
-                                               int64_t rows, int64_t columns,
-                                               int64_t srcRows, int64_t dstRows,
-                                               CrMode mode) {
+copy_matrix_cc_to_gm_nz(Gm<T> dst, L0C<S> src, int64_t rows, int64_t columns,
+                        int64_t srcRows, int64_t dstRows, CrMode mode) {
   // Groups start so many blocks of 32 bytes from one another.
-  detail::drain<T>(dst, src, rows, columns, srcRows, dstRows * sizeof(T) / 2,
-                   /*toRows=*/false, mode);
+  detail::drain<T, S>(dst, src, rows, columns, srcRows, dstRows * sizeof(T) / 2,
+                      /*toRows=*/false, mode);
 }
 #endif
 
@@ -264,7 +271,8 @@ __aicore__ inline void create_cbuf_matrix(L1<half> dst, int64_t repeat,
 }
 
 #define CHIMERA_NPU_LOAD(NAME, DST)                                            \
-  __aicore__ inline void NAME(DST<half> dst, L1<half> src, int64_t startIndex, \
+  template <class T>                                                           \
+  __aicore__ inline void NAME(DST<T> dst, L1<T> src, int64_t startIndex,       \
                               int64_t repeat, int64_t srcStride,               \
                               bool transpose) {                                \
     AscendC::LoadData2DParams params;                                          \
@@ -278,12 +286,33 @@ CHIMERA_NPU_LOAD(load_cbuf_to_ca, L0A)
 CHIMERA_NPU_LOAD(load_cbuf_to_cb, L0B)
 #undef CHIMERA_NPU_LOAD
 
+#if CHIMERA_NPU_ARCH == 9102
+/// Squares of 32 x 32 bytes.
+#define CHIMERA_NPU_LOAD_SQUARES(NAME, DST)                                    \
+  __aicore__ inline void NAME(                                                 \
+      DST<int8_t> dst, L1<int8_t> src, int64_t startIndex, int64_t repeat,     \
+      int64_t srcStride, int64_t dstGap, int64_t dstFracGap) {                 \
+    AscendC::LoadData2dTransposeParams params;                                 \
+    params.startIndex = detail::as<uint16_t>(startIndex);                      \
+    params.repeatTimes = detail::as<uint8_t>(repeat);                          \
+    params.srcStride = detail::as<uint16_t>(srcStride);                        \
+    params.dstGap = detail::as<uint16_t>(dstGap);                              \
+    params.dstFracGap = detail::as<uint16_t>(dstFracGap);                      \
+    AscendC::LoadDataWithTranspose(dst.tensor(), src.tensor(), params);        \
+  }
+CHIMERA_NPU_LOAD_SQUARES(load_cbuf_to_ca_transpose, L0A)
+CHIMERA_NPU_LOAD_SQUARES(load_cbuf_to_cb_transpose, L0B)
+#undef CHIMERA_NPU_LOAD_SQUARES
+#endif
+
 //===----------------------------------------------------------------------===//
 // Cube and vector units
 //===----------------------------------------------------------------------===//
 
-__aicore__ inline void mad(L0C<float> c, L0A<half> a, L0B<half> b, int64_t m,
-                           int64_t k, int64_t n, bool init) {
+/// Halves are added up as floats, bytes as integers.
+template <class S, class T>
+__aicore__ inline void mad(L0C<S> c, L0A<T> a, L0B<T> b, int64_t m, int64_t k,
+                           int64_t n, bool init) {
   AscendC::MmadParams params;
   params.m = detail::as<uint16_t>(m);
   params.n = detail::as<uint16_t>(n);
@@ -345,17 +374,21 @@ CHIMERA_NPU_SCALAR(vmaxs, Maxs)
 CHIMERA_NPU_SCALAR(vmins, Mins)
 #undef CHIMERA_NPU_SCALAR
 
-#define CHIMERA_NPU_CONVERT(NAME, D, S)                                        \
+#define CHIMERA_NPU_CONVERT(NAME, D, S, MODE)                                  \
   __aicore__ inline void NAME(UB<D> d, UB<S> s, int64_t repeat, int64_t dBlk,  \
                               int64_t sBlk, int64_t dRep, int64_t sRep) {      \
     AscendC::Cast<D, S, false>(                                                \
-        d.tensor(), s.tensor(), AscendC::RoundMode::CAST_NONE,                 \
+        d.tensor(), s.tensor(), AscendC::RoundMode::MODE,                      \
         AscendC::MASK_PLACEHOLDER, detail::as<uint8_t>(repeat),                \
         detail::strides(dBlk, sBlk, dRep, sRep));                              \
   }
-CHIMERA_NPU_CONVERT(vconv_f322f16, half, float)
-CHIMERA_NPU_CONVERT(vconv_f162f32, float, half)
-CHIMERA_NPU_CONVERT(vconv_u82f16, half, uint8_t)
+CHIMERA_NPU_CONVERT(vconv_f322f16, half, float, CAST_NONE)
+CHIMERA_NPU_CONVERT(vconv_f162f32, float, half, CAST_NONE)
+CHIMERA_NPU_CONVERT(vconv_u82f16, half, uint8_t, CAST_NONE)
+CHIMERA_NPU_CONVERT(vconv_s322f32, float, int32_t, CAST_NONE)
+CHIMERA_NPU_CONVERT(vconv_f162s8, int8_t, half, CAST_NONE)
+CHIMERA_NPU_CONVERT(vconv_f322f32r, float, float, CAST_RINT)
+CHIMERA_NPU_CONVERT(vconv_f322f32z, float, float, CAST_TRUNC)
 #undef CHIMERA_NPU_CONVERT
 
 template <class T>

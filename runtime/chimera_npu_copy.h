@@ -1,4 +1,4 @@
-//===- chimera_npu_copy.h - Pointers, copies, cube unit ---------*- C++ -*-===//
+//===- chimera_npu_copy.h - Pointers and copies ----------------*- C++ -*-===//
 //
 // Part of the Chimera project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -17,11 +17,12 @@
 #include "chimera_npu_machine.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <type_traits>
-#include <vector>
 
 namespace chimera_npu {
 
@@ -85,11 +86,22 @@ enum CrMode : uint8_t {
 template <Mem From, Mem To>
 using IfRoute = std::enable_if_t<kArch.hasRoute(From, To), int>;
 
+/// True if cores of this architecture have `O` for elements of type T.
+template <Op O, class T>
+constexpr bool hasInstructionFor() {
+  if constexpr (std::is_same_v<T, int8_t>)
+    return hasInstruction(kArchitecture, O, Integer::Byte);
+  else if constexpr (std::is_same_v<T, int32_t>)
+    return hasInstruction(kArchitecture, O, Integer::Word);
+  else
+    return hasInstruction(kArchitecture, O, /*isHalf=*/sizeof(T) == 2);
+}
+
 /// Fails to compile unless cores of this architecture have `O` for elements of
 /// type T.
 template <Op O, class T>
 constexpr void requireInstruction() {
-  static_assert(hasInstruction(kArchitecture, O, sizeof(T) == 2),
+  static_assert(hasInstructionFor<O, T>(),
                 "no page says that this core has the instruction for this "
                 "type");
 }
@@ -260,34 +272,6 @@ void copyBytes(Op op, Pipe pipe, Dst dst, Src src, int64_t nBurst,
 
 inline constexpr int64_t kFractalBytes = 512;
 
-template <Mem M>
-void loadFractals(Op op, Ptr<M, half> dst, L1<half> src, int64_t startIndex,
-                  int64_t repeat, int64_t srcStride, bool transpose) {
-  Machine &m = machine();
-  m.issue(op, PIPE_MTE1);
-  m.requireRange("startIndex", startIndex, 0, 65535);
-  m.requireRange("repeat", repeat, 1, 255);
-  m.requireRange("srcStride", srcStride, 0, 65535);
-  requireAligned(m, dst);
-  requireAligned(m, src);
-  for (int64_t i = 0; i < repeat; ++i) {
-    View from = read(m, src, (startIndex + i * srcStride) * kFractalBytes,
-                     kFractalBytes);
-    View to = write(m, dst, i * kFractalBytes, kFractalBytes);
-    if (!transpose) {
-      move(m, to, from, kFractalBytes);
-      continue;
-    }
-    for (int64_t row = 0; row < 16; ++row)
-      for (int64_t column = 0; column < 16; ++column) {
-        int64_t there = (column * 16 + row) * 2, here = (row * 16 + column) * 2;
-        std::memcpy(to.bytes + there, from.bytes + here, 2);
-        std::memcpy(to.written + there, from.written + here, 2);
-      }
-  }
-  m.countRoute(Mem::L1, M, repeat, kFractalBytes, kFractalBytes);
-}
-
 template <class T>
 T loadElement(const uint8_t *bytes) {
   T value;
@@ -321,6 +305,16 @@ inline float toFloat(half x) {
 #endif
 inline float toFloat(float x) { return x; }
 inline float toFloat(uint8_t x) { return x; }
+inline float toFloat(int8_t x) { return x; }
+/// Integers have no value that is no number. The sum that no product of bytes
+/// comes near stands for what nobody has computed.
+inline constexpr int32_t kNoInteger = std::numeric_limits<int32_t>::min();
+/// What has more than 24 bits goes to even, as CAST_NONE does where a
+/// conversion is not exact.
+inline float toFloat(int32_t x) {
+  return x == kNoInteger ? std::numeric_limits<float>::quiet_NaN()
+                         : static_cast<float>(x);
+}
 
 template <class T>
 T fromFloat(float x) {
@@ -356,17 +350,31 @@ T fromFloat(float x) {
 /// As conversions do it: what is too large becomes the largest there is.
 template <class T>
 T narrow(float x) {
-  constexpr float most = 65504;
-  if constexpr (std::is_same_v<T, half>)
-    x = x > most ? most : x < -most ? -most : x;
-  return fromFloat<T>(x);
+  if constexpr (std::is_same_v<T, int8_t>) {
+    float number = x != x ? 0 : std::nearbyint(x);
+    return static_cast<T>(std::clamp(number, -128.0f, 127.0f));
+  } else {
+    constexpr float most = 65504;
+    if constexpr (std::is_same_v<T, half>)
+      x = x > most ? most : x < -most ? -most : x;
+    return fromFloat<T>(x);
+  }
 }
 
 inline float relu(float x) { return x > 0 || x != x ? x : 0; }
 
-/// Elements out of L0C, converted; what was never computed stays so.
-template <class T>
+/// Elements out of L0C, converted; what was never computed stays so. Integers
+/// stay as they are.
+template <class T, class S = float>
 void drain(View dst, View src, int64_t count, CrMode mode) {
+  static_assert(std::is_same_v<S, float> || std::is_same_v<S, T>,
+                "sums of bytes leave as they are");
+  if constexpr (std::is_same_v<S, int32_t>) {
+    std::memcpy(dst.bytes, src.bytes, count * 4);
+    if (dst.written)
+      std::memcpy(dst.written, src.written, count * 4);
+    return;
+  }
   for (int64_t i = 0; i < count; ++i) {
     auto value = loadElement<float>(src.bytes + i * 4);
     if (mode == CRMODE_RELU || mode == CRMODE_F32toF16_RELU)
@@ -375,6 +383,16 @@ void drain(View dst, View src, int64_t count, CrMode mode) {
     if (dst.written)
       std::memset(dst.written + i * sizeof(T), src.written[i * 4], sizeof(T));
   }
+}
+
+/// Fails if some of `count` sums of bytes are none.
+template <class S>
+void requireKnown(Machine &m, const uint8_t *bytes, int64_t count) {
+  if constexpr (std::is_same_v<S, int32_t>)
+    for (int64_t i = 0; i < count; ++i)
+      if (loadElement<int32_t>(bytes + i * 4) == kNoInteger)
+        m.fail(Reason::Uninitialized,
+               "puts sums into GM of what nothing has written");
 }
 
 template <class T>
@@ -430,37 +448,50 @@ void copy_ubuf_to_gm_pad(Gm<T> dst, UB<T> src, int64_t nBurst, int64_t lenBytes,
                        lenBytes, gmGapBytes, ubGapBlocks);
 }
 
+namespace detail {
+
 /// `nValue` rows of `dValue` elements that start `srcDValue` elements from one
 /// another, to column groups that start `dstNzC0Stride` rows from one another;
-/// the rest of a row in the last group becomes zero. One matrix, whose rows
-/// follow each other in a group.
-template <class T>
-void copy_gm_to_cbuf_multi_nd2nz_b16(L1<T> dst, Gm<T> src, int64_t nValue,
-                                     int64_t dValue, int64_t srcDValue,
-                                     int64_t dstNzC0Stride) {
-  requireInstruction<Op::copy_gm_to_cbuf_multi_nd2nz_b16, T>();
-  Machine &m = detail::machine();
-  m.issue(Op::copy_gm_to_cbuf_multi_nd2nz_b16, PIPE_MTE2);
+/// a row of a group is a block, and the rest of the last one becomes zero. One
+/// matrix, whose rows follow each other in a group.
+template <Op O, class T>
+void copyMatrix(L1<T> dst, Gm<T> src, int64_t nValue, int64_t dValue,
+                int64_t srcDValue, int64_t dstNzC0Stride) {
+  requireInstruction<O, T>();
+  Machine &m = machine();
+  m.issue(O, PIPE_MTE2);
   m.requireRange("nValue", nValue, 1, 16384);
   m.requireRange("dValue", dValue, 1, 65535);
   m.requireRange("srcDValue", srcDValue, dValue, 65535);
   m.requireRange("dstNzC0Stride", dstNzC0Stride, nValue, 16384);
-  detail::requireAligned(m, dst);
-  constexpr int64_t size = sizeof(T);
+  requireAligned(m, dst);
+  constexpr int64_t size = sizeof(T), width = 32 / size;
   for (int64_t row = 0; row < nValue; ++row)
-    for (int64_t column = 0; column < dValue; column += 16) {
-      int64_t bytes = std::min<int64_t>(16, dValue - column) * size;
-      detail::View from =
-          detail::read(m, src, (row * srcDValue + column) * size, bytes);
-      detail::View to = detail::write(
-          m, dst, layout::zN(row, column, dstNzC0Stride) * size, 32);
+    for (int64_t column = 0; column < dValue; column += width) {
+      int64_t bytes = std::min(width, dValue - column) * size;
+      View from = read(m, src, (row * srcDValue + column) * size, bytes);
+      View to = write(m, dst,
+                      layout::zN(row, column, dstNzC0Stride, width) * size, 32);
       std::memset(to.bytes, 0, 32);
       std::memset(to.written, 1, 32);
-      detail::move(m, to, from, bytes);
+      move(m, to, from, bytes);
     }
   m.countRoute(Mem::GM, Mem::L1, nValue, dValue * size,
-               layout::roundUp(dValue, 16) * size);
+               layout::roundUp(dValue, width) * size);
 }
+
+} // namespace detail
+
+#define CHIMERA_NPU_COPY_MATRIX(NAME)                                          \
+  template <class T>                                                           \
+  void NAME(L1<T> dst, Gm<T> src, int64_t nValue, int64_t dValue,              \
+            int64_t srcDValue, int64_t dstNzC0Stride) {                        \
+    detail::copyMatrix<Op::NAME>(dst, src, nValue, dValue, srcDValue,          \
+                                 dstNzC0Stride);                               \
+  }
+CHIMERA_NPU_COPY_MATRIX(copy_gm_to_cbuf_multi_nd2nz_b16)
+CHIMERA_NPU_COPY_MATRIX(copy_gm_to_cbuf_multi_nd2nz_b8)
+#undef CHIMERA_NPU_COPY_MATRIX
 
 /// `repeat` fractals of L1 that hold `value`. They come as what is copied there
 /// does, and take as long.
@@ -475,19 +506,6 @@ inline void create_cbuf_matrix(L1<half> dst, int64_t repeat, half value) {
     detail::storeElement(to.bytes + byte, value);
   std::memset(to.written, 1, repeat * detail::kFractalBytes);
   m.countFill(Mem::L1, repeat * detail::kFractalBytes);
-}
-
-/// `repeat` fractals, of which number i is number startIndex + i * srcStride of
-/// the source, one after another.
-inline void load_cbuf_to_ca(L0A<half> dst, L1<half> src, int64_t startIndex,
-                            int64_t repeat, int64_t srcStride, bool transpose) {
-  detail::loadFractals(Op::load_cbuf_to_ca, dst, src, startIndex, repeat,
-                       srcStride, transpose);
-}
-inline void load_cbuf_to_cb(L0B<half> dst, L1<half> src, int64_t startIndex,
-                            int64_t repeat, int64_t srcStride, bool transpose) {
-  detail::loadFractals(Op::load_cbuf_to_cb, dst, src, startIndex, repeat,
-                       srcStride, transpose);
 }
 
 /// Bursts of `lenBurst` fractals, with gaps in fractals; a fractal of halves
@@ -541,10 +559,10 @@ void copy_matrix_cc_to_cbuf(L1<half> dst, L0C<float> src, int64_t rows,
 
 /// A tile in NZ, of fractal columns of `srcRows` rows, to rows that start
 /// `dstStride` elements from one another.
-template <class T, Mem From = Mem::L0C, IfRoute<From, Mem::GM> = 0>
-void copy_matrix_cc_to_gm(Gm<T> dst, L0C<float> src, int64_t rows,
-                          int64_t columns, int64_t srcRows, int64_t dstStride,
-                          CrMode mode) {
+template <class T, class S, Mem From = Mem::L0C, IfRoute<From, Mem::GM> = 0>
+void copy_matrix_cc_to_gm(Gm<T> dst, L0C<S> src, int64_t rows, int64_t columns,
+                          int64_t srcRows, int64_t dstStride, CrMode mode) {
+  requireInstruction<Op::copy_matrix_cc_to_gm, T>();
   Machine &m = detail::machine();
   m.issue(Op::copy_matrix_cc_to_gm, PIPE_FIX);
   m.requireRange("columns", columns, 1, 4095);
@@ -560,19 +578,22 @@ void copy_matrix_cc_to_gm(Gm<T> dst, L0C<float> src, int64_t rows,
       detail::View from =
           detail::read(m, src, layout::zN(row, column, srcRows) * 4, count * 4);
       detail::requireWritten(m, from.written, count * 4);
-      detail::drain<T>(detail::write(m, dst, (row * dstStride + column) * size,
-                                     count * size),
-                       from, count, mode);
+      detail::requireKnown<S>(m, from.bytes, count);
+      detail::drain<T, S>(detail::write(m, dst,
+                                        (row * dstStride + column) * size,
+                                        count * size),
+                          from, count, mode);
     }
   m.countRoute(Mem::L0C, Mem::GM, rows, columns * 4, columns * size);
 }
 
 /// The same tile to column groups of `dstRows` rows, as it is in NZ. Nothing
 /// says what is beyond the columns, of which whole groups leave.
-template <class T, Mem From = Mem::L0C, IfRoute<From, Mem::GM> = 0>
-void copy_matrix_cc_to_gm_nz(Gm<T> dst, L0C<float> src, int64_t rows,
+template <class T, class S, Mem From = Mem::L0C, IfRoute<From, Mem::GM> = 0>
+void copy_matrix_cc_to_gm_nz(Gm<T> dst, L0C<S> src, int64_t rows,
                              int64_t columns, int64_t srcRows, int64_t dstRows,
                              CrMode mode) {
+  requireInstruction<Op::copy_matrix_cc_to_gm_nz, T>();
   Machine &m = detail::machine();
   m.issue(Op::copy_matrix_cc_to_gm_nz, PIPE_FIX);
   m.requireRange("columns", columns, 1, 4095);
@@ -583,188 +604,11 @@ void copy_matrix_cc_to_gm_nz(Gm<T> dst, L0C<float> src, int64_t rows,
   detail::requireAligned(m, src);
   constexpr int64_t size = sizeof(T);
   for (int64_t column = 0; column < columns; column += 16)
-    detail::drain<T>(
+    detail::drain<T, S>(
         detail::write(m, dst, column * dstRows * size, rows * 16 * size),
         detail::read(m, src, column * srcRows * 4, rows * 64), rows * 16, mode);
   m.countRoute(Mem::L0C, Mem::GM, columns / 16, rows * 64, rows * 16 * size);
 }
-
-//===----------------------------------------------------------------------===//
-// Cube unit
-//===----------------------------------------------------------------------===//
-
-namespace detail {
-
-/// The cube unit comes back to the first sum of a product of so many when the
-/// product before is done with it; smaller ones need a `pipe_barrier(PIPE_M)`
-/// between them where they have sums in common. The threshold is that of the
-/// vendor's public kernels.
-inline constexpr int64_t kOrderedSums = 10 * 256;
-
-/// What a product works on.
-struct Product {
-  View lhs, rhs, sums;
-};
-
-/// Issues a product and checks what it works on.
-inline Product openProduct(Machine &machine, L0C<float> c, L0A<half> a,
-                           L0B<half> b, int64_t m, int64_t k, int64_t n,
-                           bool init) {
-  machine.issue(Op::mad, PIPE_M);
-  machine.requireRange("m", m, 1, 4095);
-  machine.requireRange("k", k, 1, 4095);
-  machine.requireRange("n", n, 1, 4095);
-  if (layout::tileSize(m, n) >= kOrderedSums)
-    machine.keepOrder();
-  requireAligned(machine, c);
-  requireAligned(machine, a);
-  requireAligned(machine, b);
-  int64_t bytes = layout::tileSize(m, n) * 4;
-  Product product;
-  int64_t lhsElements =
-      m == 1 ? layout::roundUp(k, 16) : layout::tileSize(m, k);
-  product.lhs = read(machine, a, 0, lhsElements * 2);
-  product.rhs = read(machine, b, 0, layout::tileSize(k, n) * 2);
-  if (!init)
-    read(machine, c, 0, bytes);
-  product.sums = write(machine, c, 0, bytes);
-  return product;
-}
-
-} // namespace detail
-
-/// Where element (i, l) of the left operand is: a product of one row reads that
-/// row as it is, and not as part of fractals.
-inline int64_t lhsIndex(int64_t i, int64_t l, int64_t m, int64_t k) {
-  return m == 1 ? l : layout::zZ(i, l, k);
-}
-
-/// c (NZ) = a (zZ) * b (nZ), added to what c holds unless `init`. Only the
-/// first m, k and n elements take part: operands beyond are not looked at, and
-/// sums beyond are undefined afterwards, even if they were defined before.
-inline void mad(L0C<float> c, L0A<half> a, L0B<half> b, int64_t m, int64_t k,
-                int64_t n, bool init) {
-  Machine &machine = detail::machine();
-  auto [lhs, rhs, sums] = detail::openProduct(machine, c, a, b, m, k, n, init);
-  int64_t rows = layout::roundUp(m, 16);
-
-  std::vector<float> &left = machine.lhsScratch, &right = machine.rhsScratch;
-  left.resize(m * k);
-  right.resize(k * 16);
-  for (int64_t i = 0; i < m; ++i)
-    for (int64_t l = 0; l < k; ++l)
-      left[i * k + l] = detail::toFloat(
-          detail::loadElement<half>(lhs.bytes + lhsIndex(i, l, m, k) * 2));
-  for (int64_t first = 0; first < n; first += 16) {
-    int64_t columns = std::min<int64_t>(16, n - first);
-    std::fill(right.begin(), right.end(), 0.0f);
-    for (int64_t l = 0; l < k; ++l)
-      for (int64_t j = 0; j < columns; ++j)
-        right[l * 16 + j] = detail::toFloat(detail::loadElement<half>(
-            rhs.bytes + layout::nZ(l, first + j, n) * 2));
-    for (int64_t i = 0; i < rows; ++i) {
-      int64_t at = layout::zN(i, first, rows) * 4;
-      int64_t valid = i < m ? columns : 0;
-      float sum[16] = {};
-      if (!init) {
-        std::memcpy(sum, sums.bytes + at, valid * 4);
-        for (int64_t byte = 0; byte < valid * 4; ++byte)
-          if (!sums.written[at + byte])
-            machine.fail(Reason::Uninitialized,
-                         "adds to sums that nothing has computed");
-      }
-      if (i < m)
-        for (int64_t l = 0; l < k; ++l)
-          for (int64_t j = 0; j < 16; ++j)
-            sum[j] += left[i * k + l] * right[l * 16 + j];
-      std::memcpy(sums.bytes + at, sum, valid * 4);
-      std::memset(sums.written + at, 1, valid * 4);
-      std::memset(sums.bytes + at + valid * 4, 0xff, (16 - valid) * 4);
-      std::memset(sums.written + at + valid * 4, 0, (16 - valid) * 4);
-    }
-  }
-  machine.countMad(m, k, n);
-}
-
-/// The product of `mad`, element by element, for programs that write its loops
-/// out:
-///
-///   for n1, m1, m2, n2, k1, k2:
-///     nest.c(n1, m1, m2, n2) += nest.a(m1, k1, m2, k2) * nest.b(k1, n1, n2,
-///     k2)
-///
-/// with each of m2, n2 and k2 below what is left of its fractal. It counts as
-/// the one instruction.
-class MadNest {
-public:
-  MadNest(L0C<float> c, L0A<half> a, L0B<half> b, int64_t m, int64_t k,
-          int64_t n, bool init)
-      : m(m), k(k), n(n), machine(detail::machine()) {
-    detail::Product product =
-        detail::openProduct(machine, c, a, b, m, k, n, init);
-    lhs = product.lhs;
-    rhs = product.rhs;
-    sums = product.sums;
-    for (int64_t i = 0; i < layout::roundUp(m, 16); ++i)
-      for (int64_t j = 0; j < layout::roundUp(n, 16); ++j)
-        start(i, j, init);
-    machine.countMad(m, k, n);
-  }
-
-  /// Fractals along a side, and what is left of one.
-  static int64_t fractals(int64_t extent) {
-    return layout::ceilDiv(extent, 16);
-  }
-  static int64_t left(int64_t extent, int64_t fractal) {
-    return std::min<int64_t>(16, extent - 16 * fractal);
-  }
-
-  /// A sum that products are added to.
-  class Sum {
-  public:
-    explicit Sum(uint8_t *at) : at(at) {}
-    void operator+=(float product) {
-      float sum;
-      std::memcpy(&sum, at, sizeof sum);
-      sum += product;
-      std::memcpy(at, &sum, sizeof sum);
-    }
-
-  private:
-    uint8_t *at;
-  };
-
-  Sum c(int64_t n1, int64_t m1, int64_t m2, int64_t n2) const {
-    return Sum(sums.bytes +
-               layout::zN(16 * m1 + m2, 16 * n1 + n2, layout::roundUp(m, 16)) *
-                   4);
-  }
-  float a(int64_t m1, int64_t k1, int64_t m2, int64_t k2) const {
-    return detail::toFloat(detail::loadElement<half>(
-        lhs.bytes + lhsIndex(16 * m1 + m2, 16 * k1 + k2, m, k) * 2));
-  }
-  float b(int64_t k1, int64_t n1, int64_t n2, int64_t k2) const {
-    return detail::toFloat(detail::loadElement<half>(
-        rhs.bytes + layout::nZ(16 * k1 + k2, 16 * n1 + n2, n) * 2));
-  }
-
-  const int64_t m, k, n;
-
-private:
-  void start(int64_t i, int64_t j, bool init) {
-    int64_t at = layout::zN(i, j, layout::roundUp(m, 16)) * 4;
-    bool isValid = i < m && j < n;
-    if (isValid && !init && !sums.written[at])
-      machine.fail(Reason::Uninitialized,
-                   "adds to sums that nothing has computed");
-    if (!isValid || init)
-      std::memset(sums.bytes + at, isValid ? 0 : 0xff, 4);
-    std::memset(sums.written + at, isValid, 4);
-  }
-
-  Machine &machine;
-  detail::View lhs, rhs, sums;
-};
 
 } // namespace CHIMERA_NPU_VARIANT
 } // namespace chimera_npu

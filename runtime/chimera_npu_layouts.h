@@ -8,9 +8,9 @@
 //
 // Where the element in row i and column j of a matrix lies, counted in elements
 // from the start of the tile. Except for ND, matrices are made of fractals of
-// 16x16 elements; the first letter says how elements lie in a fractal (z by
-// rows, n by columns), the second how fractals lie in the tile (Z by rows, N by
-// columns).
+// 16x16 elements, or 16x32 bytes, whose depth is then 32; the first letter says
+// how elements lie in a fractal (z by rows, n by columns), the second how
+// fractals lie in the tile (Z by rows, N by columns).
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,23 +33,27 @@ constexpr int64_t nd(int64_t i, int64_t j, int64_t columns) {
 /// [n1][rows][16]: both operands in L1, and, under the name NZ, results in L0C
 /// and from there in UB. It consists of whole fractals if `rows` is a multiple
 /// of 16.
-constexpr int64_t zN(int64_t i, int64_t j, int64_t rows) {
-  return j / 16 * rows * 16 + i * 16 + j % 16;
+constexpr int64_t zN(int64_t i, int64_t j, int64_t rows, int64_t depth = 16) {
+  return j / depth * rows * depth + i * depth + j % depth;
 }
 
 /// [m1][k1][16][16]: the left operand in L0A.
-constexpr int64_t zZ(int64_t i, int64_t j, int64_t columns) {
-  return (i / 16 * ceilDiv(columns, 16) + j / 16) * 256 + i % 16 * 16 + j % 16;
+constexpr int64_t zZ(int64_t i, int64_t j, int64_t columns,
+                     int64_t depth = 16) {
+  return (i / 16 * ceilDiv(columns, depth) + j / depth) * 16 * depth +
+         i % 16 * depth + j % depth;
 }
 
 /// [k1][n1][n2][k2]: the right operand in L0B; i counts along k, j along n.
-constexpr int64_t nZ(int64_t i, int64_t j, int64_t columns) {
-  return (i / 16 * ceilDiv(columns, 16) + j / 16) * 256 + j % 16 * 16 + i % 16;
+constexpr int64_t nZ(int64_t i, int64_t j, int64_t columns,
+                     int64_t depth = 16) {
+  return (i / depth * ceilDiv(columns, 16) + j / 16) * 16 * depth +
+         j % 16 * depth + i % depth;
 }
 
 /// Elements of a tile whose last fractals are complete.
-constexpr int64_t tileSize(int64_t rows, int64_t columns) {
-  return roundUp(rows, 16) * roundUp(columns, 16);
+constexpr int64_t tileSize(int64_t rows, int64_t columns, int64_t depth = 16) {
+  return roundUp(rows, 16) * roundUp(columns, depth);
 }
 
 } // namespace layout

@@ -453,12 +453,12 @@ public:
     spend(PIPE_V, repeatCycles(state().op, isHalf, repeats));
   }
 
-  void countMad(int64_t m, int64_t k, int64_t n) {
+  void countMad(int64_t m, int64_t k, int64_t n, int64_t depth) {
     Counters &counters = state().counters;
     ++counters.mads;
     counters.macs += m * k * n;
     spend(PIPE_M, kArch.productStart +
-                      layout::tileSize(m, n) / 256 * layout::ceilDiv(k, 16));
+                      layout::tileSize(m, n) / 256 * layout::ceilDiv(k, depth));
   }
 
   //===--- Order ----------------------------------------------------------===//
@@ -563,9 +563,6 @@ public:
   bool allActive(int64_t first, int64_t count) const {
     return activeOf(first, count) == (uint64_t(1) << count) - 1;
   }
-
-  /// Room for operands of the cube unit as single precision numbers.
-  std::vector<float> lhsScratch, rhsScratch;
 
 private:
   /// Pipes of all cores of a block, instructions of each, and the cycle.

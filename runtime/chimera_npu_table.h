@@ -119,7 +119,29 @@ constexpr bool hasInfinities(Architecture architecture) {
   X(wait_flag,     kAnyCore, kAnyCore, 0, 0, "WaitFlag 0270")                  \
   X(pipe_barrier,  kAnyCore, kAnyCore, 0, 0, "PipeBarrier 0271")               \
   X(set_cross_flag,  A910B,  A910B,    0, 0, "CrossCoreSetFlag 0273")          \
-  X(wait_cross_flag, A910B,  A910B,    0, 0, "CrossCoreWaitFlag 0274")
+  X(wait_cross_flag, A910B,  A910B,    0, 0, "CrossCoreWaitFlag 0274")         \
+  X(copy_gm_to_cbuf_multi_nd2nz_b8, 0, 0,  0, 0, "DataCopy 00127")             \
+  X(load_cbuf_to_ca_transpose, A910B, 0,   0, 0, "LoadDataWithTranspose 0239") \
+  X(load_cbuf_to_cb_transpose, A910B, 0,   0, 0, "LoadDataWithTranspose 0239") \
+  X(vconv_f322f32r,  0,      A910B,    0, 1, "Cast 0073")                      \
+  X(vconv_f322f32z,  0,      A910B,    0, 1, "Cast 0073")                      \
+  X(vconv_s322f32,   0,      kAnyCore, 0, 1, "Cast 0073")                      \
+  X(vconv_f162s8,    0,      0,        1, 0, "Cast 0073")
+// clang-format on
+
+// The same for bytes with a sign and for integers of 32 bits. What moves bytes
+// takes any type and is not listed.
+// clang-format off
+#define CHIMERA_NPU_INTEGER_OPS(X)                                             \
+  X(copy_gm_to_cbuf_multi_nd2nz_b8, A910B, 0)                                  \
+  X(load_cbuf_to_ca,           kAnyCore, 0)                                    \
+  X(load_cbuf_to_cb,           kAnyCore, 0)                                    \
+  X(load_cbuf_to_ca_transpose, A910B,    0)                                    \
+  X(load_cbuf_to_cb_transpose, A910B,    0)                                    \
+  X(mad,                       kAnyCore, 0)                                    \
+  X(copy_matrix_cc_to_gm,      0,        A910B)                                \
+  X(copy_matrix_cc_to_gm_nz,   0,        A910B)                                \
+  X(vconv_f162s8,              kAnyCore, 0)
 // clang-format on
 
 enum class Op : uint8_t {
@@ -153,6 +175,30 @@ constexpr const Instruction &describe(Op op) {
 constexpr bool hasInstruction(Architecture architecture, Op op, bool isHalf) {
   return ((isHalf ? describe(op).half : describe(op).single) & architecture) !=
          0;
+}
+
+enum class Integer : uint8_t { Byte, Word };
+
+/// True if cores of `architecture` have `op` for integers of that kind. Copies
+/// of blocks and of bytes ask for no type.
+constexpr bool hasInstruction(Architecture architecture, Op op, Integer type) {
+  switch (op) {
+#define CHIMERA_NPU_OP(NAME, BYTE, WORD)                                       \
+  case Op::NAME:                                                               \
+    return ((type == Integer::Byte ? BYTE : WORD) & architecture) != 0;
+    CHIMERA_NPU_INTEGER_OPS(CHIMERA_NPU_OP)
+#undef CHIMERA_NPU_OP
+  case Op::copy_gm_to_cbuf:
+  case Op::copy_gm_to_ubuf:
+  case Op::copy_gm_to_ubuf_pad:
+  case Op::copy_ubuf_to_cbuf:
+  case Op::copy_ubuf_to_gm:
+  case Op::copy_ubuf_to_gm_pad:
+  case Op::copy_ubuf_to_ubuf:
+    return hasInstruction(architecture, op, /*isHalf=*/false);
+  default:
+    return false;
+  }
 }
 
 /// Cycles of `repeat` repeats. One by itself takes at least three.

@@ -49,8 +49,9 @@ using Lanes = std::array<float, 128>;
 template <class T>
 void requireOperand(Machine &m, const Operand<T> &operand, bool isResult) {
   static_assert(std::is_same_v<T, half> || std::is_same_v<T, float> ||
-                    std::is_same_v<T, uint8_t>,
-                "vectors are of half or float, and conversions read bytes");
+                    std::is_same_v<T, uint8_t> || std::is_same_v<T, int8_t> ||
+                    std::is_same_v<T, int32_t>,
+                "vectors are of half or float, and conversions know integers");
   requireAligned(m, operand.base);
   m.requireRange("a block stride", operand.block, isResult ? 1 : 0, 255);
   m.requireRange("a repeat stride", operand.repeat, 0, 255);
@@ -266,11 +267,15 @@ CHIMERA_NPU_UNARY(vrec, T, T, 1 / x)
 CHIMERA_NPU_UNARY(vsqrt, T, T, std::sqrt(x))
 CHIMERA_NPU_UNARY(vrelu, T, T, detail::relu(x))
 CHIMERA_NPU_UNARY(vabs, T, T, std::fabs(x))
+/// To whole numbers, which stay floats: to even, or towards zero.
+CHIMERA_NPU_UNARY(vconv_f322f32r, T, T, std::nearbyint(x))
+CHIMERA_NPU_UNARY(vconv_f322f32z, T, T, std::trunc(x))
 /// 128 bytes a repeat to as many halves.
 CHIMERA_NPU_UNARY(vconv_u82f16, T, uint8_t, x)
 #undef CHIMERA_NPU_UNARY
 
-/// 64 elements a repeat, that is four blocks of halves.
+/// 64 elements a repeat, that is four blocks of halves, or between halves and
+/// bytes 128.
 #define CHIMERA_NPU_CONVERT(NAME, D, S)                                        \
   inline void NAME(UB<D> d, UB<S> s, int64_t repeat, int64_t dBlk,             \
                    int64_t sBlk, int64_t dRep, int64_t sRep) {                 \
@@ -280,6 +285,8 @@ CHIMERA_NPU_UNARY(vconv_u82f16, T, uint8_t, x)
   }
 CHIMERA_NPU_CONVERT(vconv_f322f16, half, float)
 CHIMERA_NPU_CONVERT(vconv_f162f32, float, half)
+CHIMERA_NPU_CONVERT(vconv_s322f32, float, int32_t)
+CHIMERA_NPU_CONVERT(vconv_f162s8, int8_t, half)
 #undef CHIMERA_NPU_CONVERT
 
 #define CHIMERA_NPU_SCALAR(NAME, RESULT)                                       \

@@ -79,8 +79,15 @@ static std::optional<chimera_npu::Op> findInstruction(StringRef name) {
 bool ascend::hasInstruction(Architecture architecture, StringRef name,
                             Type type) {
   std::optional<chimera_npu::Op> op = findInstruction(name);
-  return op &&
-         chimera_npu::hasInstruction(getRow(architecture), *op, type.isF16());
+  if (!op)
+    return false;
+  chimera_npu::Architecture row = getRow(architecture);
+  if (type.isInteger())
+    return chimera_npu::hasInstruction(row, *op,
+                                       type.isInteger(32)
+                                           ? chimera_npu::Integer::Word
+                                           : chimera_npu::Integer::Byte);
+  return chimera_npu::hasInstruction(row, *op, type.isF16());
 }
 
 int64_t ascend::getPieceBytes(Architecture) {
@@ -116,6 +123,13 @@ static std::pair<StringRef, Type> getInstruction(Operation *op) {
         return std::pair(StringRef(type.getMemory() == Memory::L0A
                                        ? "load_cbuf_to_ca"
                                        : "load_cbuf_to_cb"),
+                         type.getElementType());
+      })
+      .Case([](LoadTransposedOp load) {
+        auto type = cast<PtrType>(load.getDestination().getType());
+        return std::pair(StringRef(type.getMemory() == Memory::L0A
+                                       ? "load_cbuf_to_ca_transpose"
+                                       : "load_cbuf_to_cb_transpose"),
                          type.getElementType());
       })
       .Case([](MadOp mad) {
@@ -176,7 +190,8 @@ std::optional<CoreKind> ascend::getCore(Operation *op) {
                           getCoreAt(copy.getDestination()) == CoreKind::Vector;
         return isOfVector ? CoreKind::Vector : CoreKind::Cube;
       })
-      .Case<ClearOp, LoadOp, MadOp>([](auto) { return CoreKind::Cube; })
+      .Case<ClearOp, LoadOp, LoadTransposedOp, MadOp>(
+          [](auto) { return CoreKind::Cube; })
       .Case<VectorOp, ReduceOp, BroadcastOp, CompareOp, SelectOp,
             SetVectorMaskOp, SubBlockIdxOp>(
           [](auto) { return CoreKind::Vector; })

@@ -63,6 +63,7 @@ static std::pair<Memory, Memory> getEnds(CopyKind kind) {
   switch (kind) {
   case CopyKind::GmToCbuf:
   case CopyKind::GmToCbufNd2Nz:
+  case CopyKind::GmToCbufNd2NzB8:
     return {Memory::GM, Memory::L1};
   case CopyKind::GmToUbuf:
   case CopyKind::GmToUbufPad:
@@ -103,19 +104,47 @@ LogicalResult ClearOp::verify() {
   return verifyMemory(*this, "destination", getDestination(), Memory::L1);
 }
 
-LogicalResult LoadOp::verify() {
-  Memory memory = cast<PtrType>(getDestination().getType()).getMemory();
+static Type getElement(Value pointer) {
+  return cast<PtrType>(pointer.getType()).getElementType();
+}
+
+/// Fails unless `op` loads from L1 to where the cube unit takes an operand.
+template <typename OpTy>
+static LogicalResult verifyLoad(OpTy op) {
+  Memory memory = cast<PtrType>(op.getDestination().getType()).getMemory();
   if (memory != Memory::L0A && memory != Memory::L0B)
-    return emitOpError() << "destination must be in l0a or l0b, got "
-                         << stringifyMemory(memory);
-  return verifyMemory(*this, "source", getSource(), Memory::L1);
+    return op.emitOpError() << "destination must be in l0a or l0b, got "
+                            << stringifyMemory(memory);
+  return verifyMemory(op, "source", op.getSource(), Memory::L1);
+}
+
+LogicalResult LoadOp::verify() {
+  if (getTranspose() && getElement(getSource()).getIntOrFloatBitWidth() != 16)
+    return emitOpError() << "transposes elements of 16 bits, got "
+                         << getElement(getSource());
+  return verifyLoad(*this);
+}
+
+LogicalResult LoadTransposedOp::verify() {
+  Type type = getElement(getSource());
+  if (!type.isSignedInteger(8) || type != getElement(getDestination()))
+    return emitOpError() << "loads si8, got " << type << " to "
+                         << getElement(getDestination());
+  return verifyLoad(*this);
 }
 
 LogicalResult MadOp::verify() {
   if (failed(verifyMemory(*this, "c", getC(), Memory::L0C)) ||
-      failed(verifyMemory(*this, "a", getA(), Memory::L0A)))
+      failed(verifyMemory(*this, "a", getA(), Memory::L0A)) ||
+      failed(verifyMemory(*this, "b", getB(), Memory::L0B)))
     return failure();
-  return verifyMemory(*this, "b", getB(), Memory::L0B);
+  Type sum = getElement(getC()), lhs = getElement(getA()),
+       rhs = getElement(getB());
+  bool areBytes = lhs.isSignedInteger(8);
+  if (lhs != rhs || (areBytes ? !sum.isInteger(32) : !sum.isF32()))
+    return emitOpError() << "cannot add products of " << lhs << " and " << rhs
+                         << " up in " << sum;
+  return success();
 }
 
 /// Sources of an instruction of the vector unit.

@@ -15,7 +15,7 @@ func.func @examples(%from: !ascend.ptr<gm, f16>, %bytes: index, %elements: index
                     %count: index, %step: index, %m: index, %k: index,
                     %n: index, %init: i1, %event: index, %high: i64, %low: i64,
                     %number: f32, %length: index, %gap: index,
-                    %flag: index)
+                    %flag: index, %half_gap: index)
     attributes {ascend.kernel = ["arg0 : 64x32xf16"], ascend.room = {l1 = 4096}} {
   // CPP: block_idx()
   // CPP: block_num()
@@ -72,6 +72,18 @@ func.func @examples(%from: !ascend.ptr<gm, f16>, %bytes: index, %elements: index
   ascend.load %a, %tile start %first repeat %count stride %step : !ascend.ptr<l0a, f16>, !ascend.ptr<l1, f16>
   // CPP: load_cbuf_to_cb({{.*}}, true)
   ascend.load %b, %tile start %first repeat %count stride %step transpose : !ascend.ptr<l0b, f16>, !ascend.ptr<l1, f16>
+  // CPP: [[SQUARE:v[0-9]+]] = L1<int8_t>(
+  %square = ascend.address %bytes : !ascend.ptr<l1, si8>
+  %e = ascend.address %bytes : !ascend.ptr<l0b, si8>
+  %f = ascend.address %bytes : !ascend.ptr<l0a, si8>
+  %sums = ascend.address %bytes : !ascend.ptr<l0c, i32>
+  // CPP: #pragma emit_insn dma_copy
+  // CPP-NEXT: load_cbuf_to_cb_transpose({{.*}}, [[SQUARE]],
+  ascend.load_transposed %e, %square start %first repeat %count stride %step every %gap, %half_gap : !ascend.ptr<l0b, si8>, !ascend.ptr<l1, si8>
+  // CPP: load_cbuf_to_ca_transpose(
+  ascend.load_transposed %f, %square start %first repeat %count stride %step every %gap, %half_gap : !ascend.ptr<l0a, si8>, !ascend.ptr<l1, si8>
+  // CPP: mad(
+  ascend.mad %sums, %f, %e m %m k %k n %n init %init : !ascend.ptr<l0c, i32>, !ascend.ptr<l0a, si8>, !ascend.ptr<l0b, si8>
   // CPP: #pragma emit_insn mad mad_pattern(0)
   // CPP-NEXT: mad(
   ascend.mad %c, %a, %b m %m k %k n %n init %init : !ascend.ptr<l0c, f32>, !ascend.ptr<l0a, f16>, !ascend.ptr<l0b, f16>

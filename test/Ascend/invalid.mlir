@@ -40,6 +40,30 @@ func.func @f(%c: !ascend.ptr<l0c, f32>, %a: !ascend.ptr<l0b, f16>, %b: !ascend.p
 
 // -----
 
+func.func @f(%c: !ascend.ptr<l0c, f32>, %a: !ascend.ptr<l0a, si8>, %b: !ascend.ptr<l0b, si8>, %n: index, %i: i1) {
+  // expected-error @below {{'ascend.mad' op cannot add products of 'si8' and 'si8' up in 'f32'}}
+  ascend.mad %c, %a, %b m %n k %n n %n init %i : !ascend.ptr<l0c, f32>, !ascend.ptr<l0a, si8>, !ascend.ptr<l0b, si8>
+  return
+}
+
+// -----
+
+func.func @f(%a: !ascend.ptr<l0a, si8>, %b: !ascend.ptr<l1, si8>, %n: index) {
+  // expected-error @below {{'ascend.load' op transposes elements of 16 bits, got 'si8'}}
+  ascend.load %a, %b start %n repeat %n stride %n transpose : !ascend.ptr<l0a, si8>, !ascend.ptr<l1, si8>
+  return
+}
+
+// -----
+
+func.func @f(%a: !ascend.ptr<l0a, f16>, %b: !ascend.ptr<l1, f16>, %n: index) {
+  // expected-error @below {{'ascend.load_transposed' op loads si8, got 'f16' to 'f16'}}
+  ascend.load_transposed %a, %b start %n repeat %n stride %n every %n, %n : !ascend.ptr<l0a, f16>, !ascend.ptr<l1, f16>
+  return
+}
+
+// -----
+
 func.func @f(%a: !ascend.ptr<ub, f32>, %n: index) {
   // expected-error @below {{'ascend.vector' op takes 2 sources, got 1}}
   ascend.vector vadd %a sources %a repeat %n blocks [1, 1] repeats [8, 8] : !ascend.ptr<ub, f32>, !ascend.ptr<ub, f32>

@@ -27,7 +27,8 @@ def Ascend_Dialect : Dialect {
     A matrix tile in L1, L0C or UB lies in fractals, column group by column
     group: the tile's columns in groups of 16, in each group all rows (rounded up
     to 16), in each row 16 elements. The vendor calls that zN where an operand is
-    meant and NZ where a result is. In L0A the fractals of one row group follow
+    meant and NZ where a result is. Of bytes that are multiplied, a group has 32
+    columns, and a fractal is 16 x 32. In L0A the fractals of one row group follow
     each other (zZ), in L0B those of one depth, each transposed (nZ).
 
     A function marked `ascend.arch` consists of instructions that the

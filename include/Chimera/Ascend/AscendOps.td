@@ -120,7 +120,8 @@ def Ascend_CopyKind : Ascend_Enum<"CopyKind", "An instruction that copies", [
   I32EnumAttrCase<"MatrixCcToGm", 7, "copy_matrix_cc_to_gm">,
   I32EnumAttrCase<"GmToUbufPad", 8, "copy_gm_to_ubuf_pad">,
   I32EnumAttrCase<"UbufToGmPad", 9, "copy_ubuf_to_gm_pad">,
-  I32EnumAttrCase<"MatrixCcToGmNz", 10, "copy_matrix_cc_to_gm_nz">]>;
+  I32EnumAttrCase<"MatrixCcToGmNz", 10, "copy_matrix_cc_to_gm_nz">,
+  I32EnumAttrCase<"GmToCbufNd2NzB8", 11, "copy_gm_to_cbuf_multi_nd2nz_b8">]>;
 def Ascend_CopyKindAttr : Ascend_EnumAttr<Ascend_CopyKind, "copy">;
 
 def Ascend_CopyOp : Ascend_Op<"copy"> {
@@ -138,7 +139,8 @@ def Ascend_CopyOp : Ascend_Op<"copy"> {
     The others move matrices, `bursts` rows of `length` columns.
     `copy_gm_to_cbuf_multi_nd2nz_b16` takes rows that start as many elements
     apart as the first distance says to column groups of as many rows as the
-    second says. `copy_matrix_cc_to_cbuf`, `copy_matrix_cc_to_gm_nz` and
+    second says, and `copy_gm_to_cbuf_multi_nd2nz_b8` does so with bytes, of
+    which a column group has 32. `copy_matrix_cc_to_cbuf`, `copy_matrix_cc_to_gm_nz` and
     `copy_matrix_cc_to_gm` take sums in column groups of as many rows as the first
     distance says, and narrow them where the destination is: the first two to
     column groups of as many rows, the last one to rows that start as many
@@ -177,9 +179,10 @@ def Ascend_LoadOp : Ascend_Op<"load"> {
   let summary = "fractals of an operand from L1 to the cube unit";
   let description = [{
     `load_cbuf_to_ca` or, where the destination is L0B, `load_cbuf_to_cb`:
-    `repeat` fractals of 16 x 16, of which the first has number `start` and each
-    further one a number higher by `stride`, to one place after the other; each
-    is transposed on the way if `transpose` is set.
+    `repeat` fractals of 16 x 16, or 16 x 32 bytes, of which the first has number
+    `start` and each further one a number higher by `stride`, to one place after
+    the other; each is transposed on the way if `transpose` is set, which there is
+    for elements of 16 bits.
 
     Example: `ascend.load %b, %tile start %first repeat %count stride %step transpose : !ascend.ptr<l0b, f16>, !ascend.ptr<l1, f16>`
   }];
@@ -194,6 +197,30 @@ def Ascend_LoadOp : Ascend_Op<"load"> {
   let hasVerifier = 1;
 }
 
+def Ascend_LoadTransposedOp : Ascend_Op<"load_transposed"> {
+  let summary = "squares of bytes from L1 to the cube unit, transposed";
+  let description = [{
+    `load_cbuf_to_ca_transpose` or, where the destination is L0B,
+    `load_cbuf_to_cb_transpose`: `repeat` squares of 32 x 32 bytes, two fractals
+    that follow each other, of which the first has number `start` and each
+    further one a number higher by `stride`. A square is transposed and becomes
+    two fractals again. `every` says how many fractals lie between the first one
+    of a square and the first one of the next, and between the two of a square,
+    from the end of the one to the start of the other.
+
+    Example: `ascend.load_transposed %e, %square start %first repeat %count stride %step every %gap, %half_gap : !ascend.ptr<l0b, si8>, !ascend.ptr<l1, si8>`
+  }];
+  let arguments = (ins Ascend_PtrType:$destination, Ascend_PtrType:$source,
+                       Index:$start, Index:$repeat, Index:$stride, Index:$gap,
+                       Index:$half_gap);
+  let assemblyFormat = [{
+    $destination `,` $source `start` $start `repeat` $repeat `stride` $stride
+    `every` $gap `,` $half_gap attr-dict
+    `:` type($destination) `,` type($source)
+  }];
+  let hasVerifier = 1;
+}
+
 //===----------------------------------------------------------------------===//
 // Computing
 //===----------------------------------------------------------------------===//
@@ -202,7 +229,8 @@ def Ascend_MadOp : Ascend_Op<"mad"> {
   let summary = "multiplies two matrices on the cube unit";
   let description = [{
     `c` (m x n, NZ) += `a` (m x k, zZ) * `b` (k x n, nZ), all sums started from
-    zero if `init` is true.
+    zero if `init` is true. Factors are f16 with sums in f32, or bytes with a sign
+    (`si8`), whose fractals are 32 deep, with sums in i32.
 
     Example: `ascend.mad %c, %a, %b m %m k %k n %n init %init : !ascend.ptr<l0c, f32>, !ascend.ptr<l0a, f16>, !ascend.ptr<l0b, f16>`
   }];
@@ -228,7 +256,11 @@ def Ascend_VectorKind : Ascend_Enum<"VectorKind",
   I32EnumAttrCase<"Dup", 15, "vector_dup">,
   I32EnumAttrCase<"Narrow", 16, "vconv_f322f16">,
   I32EnumAttrCase<"Widen", 17, "vconv_f162f32">,
-  I32EnumAttrCase<"WidenByte", 18, "vconv_u82f16">]>;
+  I32EnumAttrCase<"WidenByte", 18, "vconv_u82f16">,
+  I32EnumAttrCase<"RoundEven", 19, "vconv_f322f32r">,
+  I32EnumAttrCase<"Truncate", 20, "vconv_f322f32z">,
+  I32EnumAttrCase<"WidenInteger", 21, "vconv_s322f32">,
+  I32EnumAttrCase<"NarrowToByte", 22, "vconv_f162s8">]>;
 def Ascend_VectorKindAttr : Ascend_EnumAttr<Ascend_VectorKind, "vector_kind">;
 
 def Ascend_VectorOp : Ascend_Op<"vector", [AttrSizedOperandSegments]> {

@@ -44,6 +44,10 @@ using namespace chimera::ascend;
 static std::string spellType(Type type) {
   if (type.isF16())
     return "half";
+  if (type.isInteger(32))
+    return "int32_t";
+  if (type.isSignedInteger(8))
+    return "int8_t";
   return type.isF32() ? "float" : "uint8_t";
 }
 
@@ -67,6 +71,7 @@ static StringRef getWord(CopyKind kind) {
   case CopyKind::UbufToCbuf:
   case CopyKind::MatrixCcToUbuf:
   case CopyKind::GmToCbufNd2Nz:
+  case CopyKind::GmToCbufNd2NzB8:
   case CopyKind::GmToUbufPad:
   case CopyKind::UbufToGmPad:
     return "dma_copy";
@@ -115,6 +120,10 @@ static StringRef getWord(VectorKind kind) {
   case VectorKind::Narrow:
   case VectorKind::Widen:
   case VectorKind::WidenByte:
+  case VectorKind::RoundEven:
+  case VectorKind::Truncate:
+  case VectorKind::WidenInteger:
+  case VectorKind::NarrowToByte:
     return "vector_conv";
   }
   llvm_unreachable("unknown instruction");
@@ -230,6 +239,19 @@ void Pattern<LoadOp>::convert(LoadOp op, Adaptor adaptor,
 }
 
 template <>
+void Pattern<LoadTransposedOp>::convert(
+    LoadTransposedOp op, Adaptor adaptor,
+    ConversionPatternRewriter &rewriter) const {
+  auto type = cast<PtrType>(op.getDestination().getType());
+  Call(rewriter, op.getLoc())
+      .with(adaptor.getOperands())
+      .emit(type.getMemory() == Memory::L0A ? "load_cbuf_to_ca_transpose"
+                                            : "load_cbuf_to_cb_transpose",
+            "dma_copy");
+  rewriter.eraseOp(op);
+}
+
+template <>
 void Pattern<MadOp>::convert(MadOp op, Adaptor adaptor,
                              ConversionPatternRewriter &rewriter) const {
   Call(rewriter, op.getLoc())
@@ -261,8 +283,8 @@ struct MadNestPattern : OpConversionPattern<MadOp> {
     loop("m1", "nest.fractals(nest.m)");
     loop("m2", "nest.left(nest.m, m1)");
     loop("n2", "nest.left(nest.n, n1)");
-    loop("k1", "nest.fractals(nest.k)");
-    loop("k2", "nest.left(nest.k, k1)");
+    loop("k1", "nest.depths(nest.k)");
+    loop("k2", "nest.leftOfDepth(nest.k, k1)");
     write("nest.c(n1, m1, m2, n2) += nest.a(m1, k1, m2, k2) * "
           "nest.b(k1, n1, n2, k2); }");
     rewriter.eraseOp(op);
@@ -637,15 +659,16 @@ struct ConvertAscendToEmitCPass
     populateArithToEmitCPatterns(converter, patterns);
     populateSCFToEmitCConversionPatterns(patterns, converter);
     populateFuncToEmitCPatterns(converter, patterns);
-    patterns.add<
-        Pattern<CopyOp>, Pattern<ClearOp>, Pattern<LoadOp>, Pattern<VectorOp>,
-        Pattern<ReduceOp>, Pattern<BroadcastOp>, Pattern<CompareOp>,
-        Pattern<SelectOp>, Pattern<SetVectorMaskOp>, Pattern<SetFlagOp>,
-        Pattern<WaitFlagOp>, Pattern<PipeBarrierOp>, Pattern<SetCrossFlagOp>,
-        Pattern<WaitCrossFlagOp>, ValuePattern<AddressOp>, OffsetPattern,
-        ExtremumPattern<arith::MinSIOp, emitc::CmpPredicate::lt>,
-        ExtremumPattern<arith::MaxSIOp, emitc::CmpPredicate::gt>>(converter,
-                                                                  &context);
+    patterns
+        .add<Pattern<CopyOp>, Pattern<ClearOp>, Pattern<LoadOp>,
+             Pattern<LoadTransposedOp>, Pattern<VectorOp>, Pattern<ReduceOp>,
+             Pattern<BroadcastOp>, Pattern<CompareOp>, Pattern<SelectOp>,
+             Pattern<SetVectorMaskOp>, Pattern<SetFlagOp>, Pattern<WaitFlagOp>,
+             Pattern<PipeBarrierOp>, Pattern<SetCrossFlagOp>,
+             Pattern<WaitCrossFlagOp>, ValuePattern<AddressOp>, OffsetPattern,
+             ExtremumPattern<arith::MinSIOp, emitc::CmpPredicate::lt>,
+             ExtremumPattern<arith::MaxSIOp, emitc::CmpPredicate::gt>>(
+            converter, &context);
     if (emit == AscendEmission::Nest)
       patterns.add<MadNestPattern>(converter, &context);
     else

@@ -61,7 +61,7 @@ enum class HardEvent {
   FIX_M
 };
 enum class MaskMode { NORMAL, COUNTER };
-enum class RoundMode { CAST_NONE };
+enum class RoundMode { CAST_NONE, CAST_RINT, CAST_TRUNC };
 enum class CMPMODE { LT, LE, GT, GE, EQ, NE };
 enum class SELMODE {
   VSEL_CMPMASK_SPR,
@@ -154,7 +154,7 @@ template <class T>
 void InitConstValue(const LocalTensor<T> &dst,
                     const InitConstValueParams<T> &params);
 
-// LoadData (0238), Mmad (0249).
+// LoadData (0238), LoadDataWithTranspose (0239), Mmad (0249).
 struct LoadData2DParams {
   uint16_t startIndex;
   uint8_t repeatTimes;
@@ -164,6 +164,12 @@ struct LoadData2DParams {
   bool ifTranspose;
   uint8_t addrMode;
 };
+struct LoadData2dTransposeParams {
+  uint16_t startIndex;
+  uint8_t repeatTimes;
+  uint16_t srcStride, dstGap, dstFracGap;
+  uint8_t addrMode;
+};
 struct MmadParams {
   uint16_t m, n, k;
   bool cmatrixInitVal;
@@ -171,6 +177,9 @@ struct MmadParams {
 template <class T>
 void LoadData(const LocalTensor<T> &dst, const LocalTensor<T> &src,
               const LoadData2DParams &params);
+template <class T>
+void LoadDataWithTranspose(const LocalTensor<T> &dst, const LocalTensor<T> &src,
+                           const LoadData2dTransposeParams &params);
 template <class T, class U, class S>
 void Mmad(const LocalTensor<T> &dst, const LocalTensor<U> &fm,
           const LocalTensor<S> &filter, const MmadParams &params);
