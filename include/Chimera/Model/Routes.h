@@ -127,7 +127,10 @@ bool leavesByRoute(const Operator &op, const Machine &machine);
 /// - *Sides.* The columns of a tile are its last dimension, its rows the one
 ///   other that is longer than one, or one row without a loop. On chip both are
 ///   rounded up to the shape of the unit; main memory is read in whole bursts
-///   of the innermost level and written as it is.
+///   of the innermost level and written as it is. Where the unit is deeper than
+///   it has columns, as for bytes, both sides are multiples of the depth; the
+///   rows of sums, and of a left operand at the unit whose columns are what is
+///   reduced, of its rows.
 /// - *Operands.* A factor of a contraction comes from main memory into the
 ///   innermost level inside the innermost loop on its operator's path that
 ///   affects it; for every block it goes on to the unit, the left one again for

@@ -322,9 +322,12 @@ static void convertArguments(func::FuncOp kernel) {
       types.push_back(argument.getType());
       continue;
     }
-    auto type =
+    Type type =
         PtrType::get(kernel.getContext(), Memory::GM,
                      cast<MemRefType>(argument.getType()).getElementType());
+    // Users know whether bytes have a sign.
+    if (!argument.use_empty())
+      type = argument.getUsers().begin()->getResult(0).getType();
     argument.setType(type);
     types.push_back(type);
     for (Operation *user : llvm::make_early_inc_range(argument.getUsers())) {
@@ -556,13 +559,12 @@ LogicalResult FunctionSplitter::run(Refusal &refusal) {
 // The target
 //===----------------------------------------------------------------------===//
 
-static Cores getCores(const model::Machine &machine, MatrixProgramAttr cube,
+static Cores getCores(const model::Machine &machine, ArrayRef<Cube> cubes,
                       Architecture architecture) {
   Cores cores;
   cores.architecture = architecture;
-  cores.cube = cube;
+  llvm::append_range(cores.cubes, cubes);
   cores.count = machine.cores;
-  cores.unit = *machine.matrix;
   auto set = [&](Memory memory, int64_t bytes) {
     cores.capacities[static_cast<unsigned>(memory)] = bytes;
   };
@@ -621,38 +623,30 @@ static std::string findMissingRoute(const model::Machine &machine,
   return "";
 }
 
-/// What instructions are made for and `machine` is not like; empty if it is.
-/// Its plans would be for another machine than the code.
-static std::string findMismatch(const model::Machine &machine,
-                                MatrixProgramAttr cube,
-                                Architecture architecture) {
-  const model::MatrixUnit &unit = *machine.matrix;
-  if (std::string route = findMissingRoute(machine, architecture);
-      !route.empty())
-    return "it has no route from " + route;
+/// What the instructions of `cube` are made for and it is not like; empty if it
+/// is. Its plans would be for another machine than the code.
+static std::string findMismatch(const Cube &cube, const Cores &cores) {
+  const model::MatrixUnit &unit = cube.unit;
+  MatrixProgramAttr instruction = cube.instruction;
+  Type factor = instruction.getFactors().front();
   auto checkShape = [&](StringRef name, int64_t rows, int64_t columns,
                         int64_t depth) -> std::string {
-    if (rows == fractal && columns == fractal && depth == fractal)
+    if (rows == fractal && columns == fractal && depth == sideOf(factor))
       return "";
     return llvm::formatv(
         "its {0} multiplies {1} x {2} x {3} numbers of {4} at once, "
-        "instructions do {5} x {5} x {5}",
-        name, rows, columns, depth, cube.getFactors().front(), fractal);
+        "instructions do {5} x {5} x {6}",
+        name, rows, columns, depth, factor, fractal, sideOf(factor));
   };
   if (std::string shape =
           checkShape("matrix unit", unit.rows, unit.columns, unit.depth);
       !shape.empty())
     return shape;
-  if (std::string shape = checkShape("offered kernel", cube.getRows(),
-                                     cube.getColumns(), cube.getDepth());
+  if (std::string shape =
+          checkShape("offered kernel", instruction.getRows(),
+                     instruction.getColumns(), instruction.getDepth());
       !shape.empty())
     return shape;
-  constexpr int64_t lanes = 8 * blockBytes / sizeof(float);
-  if (machine.unit.lanes != lanes)
-    return llvm::formatv("its vectors have {0} numbers of f32, instructions "
-                         "work on {1}",
-                         machine.unit.lanes, lanes);
-  Cores cores = getCores(machine, cube, architecture);
   auto capacityOf = [&](Memory memory) {
     return cores.capacities[static_cast<unsigned>(memory)];
   };
@@ -660,6 +654,23 @@ static std::string findMismatch(const model::Machine &machine,
       2 * unit.rhsBytes > capacityOf(Memory::L0B))
     return "an operand of its matrix unit is more than half of the buffer that "
            "holds two";
+  return "";
+}
+
+/// The same of all that `machine` has.
+static std::string findMismatch(const model::Machine &machine,
+                                const Cores &cores) {
+  if (std::string route = findMissingRoute(machine, cores.architecture);
+      !route.empty())
+    return "it has no route from " + route;
+  constexpr int64_t lanes = 8 * blockBytes / sizeof(float);
+  if (machine.unit.lanes != lanes)
+    return llvm::formatv("its vectors have {0} numbers of f32, instructions "
+                         "work on {1}",
+                         machine.unit.lanes, lanes);
+  for (const Cube &cube : cores.cubes)
+    if (std::string mismatch = findMismatch(cube, cores); !mismatch.empty())
+      return mismatch;
   return "";
 }
 
@@ -678,11 +689,17 @@ struct ConvertChimeraToAscendPass
         resolveTarget(getOperation(), target);
     if (failed(targetAttr))
       return failure();
-    SmallVector<MatrixProgramAttr> cubes =
-        getMatrixPrograms(getOperation(), *targetAttr);
+    SmallVector<Cube> cubes;
     FailureOr<model::Machine> machine = failure();
-    if (!cubes.empty())
-      machine = targetAttr->getMachine(cubes[0].getFactors().front());
+    for (MatrixProgramAttr program :
+         getMatrixPrograms(getOperation(), *targetAttr)) {
+      FailureOr<model::Machine> own =
+          targetAttr->getMachine(program.getFactors().front());
+      if (failed(machine))
+        machine = own;
+      if (succeeded(own) && own->matrix)
+        cubes.push_back({*own->matrix, program});
+    }
     if (failed(machine) || machine->buffers.empty() || !machine->matrix)
       return getOperation()->emitError("target '")
              << target
@@ -700,12 +717,11 @@ struct ConvertChimeraToAscendPass
                           targetAttr->getCpu() +
                           "' are not known; those of Ascend910A, Ascend310P "
                           "and Ascend910B are");
-    if (std::string mismatch = findMismatch(*machine, cubes[0], *architecture);
-        !mismatch.empty())
+    Cores cores = getCores(*machine, cubes, *architecture);
+    if (std::string mismatch = findMismatch(*machine, cores); !mismatch.empty())
       return refuseTarget(mismatch + "; an " +
                           stringifyArchitecture(*architecture) +
                           " is what its cpu says");
-    Cores cores = getCores(*machine, cubes[0], *architecture);
     cores.vector = getVectorCore(*machine, *architecture, &getContext());
     return cores;
   }

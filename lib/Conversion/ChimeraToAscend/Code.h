@@ -29,6 +29,13 @@ inline constexpr int64_t blockBytes = 32;
 /// Most repeats of one instruction.
 inline constexpr int64_t maxRepeat = 255;
 
+/// What both sides of a tile of `type` are multiples of on chip: bytes that are
+/// multiplied have fractals of as many columns as a block has of them, and come
+/// in squares, and so do the columns of their sums.
+inline int64_t sideOf(mlir::Type type) {
+  return type.isInteger(8) || type.isInteger(32) ? blockBytes : fractal;
+}
+
 inline int64_t padToFractal(int64_t extent) {
   return llvm::divideCeil(extent, fractal) * fractal;
 }

@@ -122,6 +122,8 @@ FailureOr<Factor> KernelLowering::bringFactor(MicroKernelOp kernel,
   FailureOr<Matrix> matrix = getMatrix(value, map, kernel, taps);
   if (failed(matrix))
     return failure();
+  matrix->maxRows = llvm::alignTo(matrix->maxRows, side());
+  matrix->maxColumns = llvm::alignTo(matrix->maxColumns, side());
   Factor factor;
   factor.matrix = *matrix;
   factor.rowsAreDepth = matrix->rowLoop == depthLoop;
@@ -130,13 +132,13 @@ FailureOr<Factor> KernelLowering::bringFactor(MicroKernelOp kernel,
     const TileRef &tile = matrix->tile;
     if (buffer->second.frame)
       return readFrame(buffer->second, factor, taps, map);
-    factor.pitch = padToFractal(tile.shape[matrix->rowDim]);
+    factor.pitch = matrix->pitch();
     Value row = code.number(tile.offsets[matrix->rowDim]),
           column = code.number(tile.offsets[matrix->columnDim]);
     factor.address = code.offset(
         getAddress(code, buffer->second.place, code.number(0)),
         code.add(getLineStart(*matrix), code.add(code.mul(column, factor.pitch),
-                                                 code.mul(row, fractal))));
+                                                 code.mul(row, side()))));
     return factor;
   }
   if (failed(checkCopies(*matrix)))
@@ -145,7 +147,7 @@ FailureOr<Factor> KernelLowering::bringFactor(MicroKernelOp kernel,
   factor.line = readLine(*matrix, taps, map);
   factor.pixels = matrix->maxRows;
   factor.width = matrix->maxColumns;
-  Type type = matrix->tile.getRootType().getElementType();
+  Type type = asElement(matrix->tile.getRootType().getElementType());
   bool isRefilled = position->getParentOp() != tasks || isRepeated;
   Place place = places.allocate(Memory::L1, type,
                                 getRows(factor, taps) * matrix->maxColumns *
@@ -172,13 +174,16 @@ FailureOr<Factor> KernelLowering::bringFactor(MicroKernelOp kernel,
 void KernelLowering::loadFactor(const Factor &factor, Value to, Value first,
                                 Value extent, Value firstDepth, Value depth,
                                 bool isLhs) {
+  if (multipliesBytes() && factor.rowsAreDepth)
+    return loadSquares(factor, to, first, extent, firstDepth, depth, isLhs);
   // Groups of columns are `groupStride` fractals apart, groups of rows one.
   int64_t groupStride = factor.pitch / fractal;
   int64_t depthStride = factor.rowsAreDepth ? 1 : groupStride,
           otherStride = factor.rowsAreDepth ? groupStride : 1;
-  Value numOther = code.fractals(extent), numDepth = code.fractals(depth);
+  Value numOther = code.fractals(extent),
+        numDepth = code.ceilDiv(depth, side());
   Value start = code.add(code.mul(code.div(first, fractal), otherStride),
-                         code.mul(code.div(firstDepth, fractal), depthStride));
+                         code.mul(code.div(firstDepth, side()), depthStride));
   Value outer = isLhs ? numOther : numDepth,
         inner = isLhs ? numDepth : numOther;
   int64_t outerStride = isLhs ? otherStride : depthStride,
@@ -187,7 +192,7 @@ void KernelLowering::loadFactor(const Factor &factor, Value to, Value first,
   // the fractals of the right operand transposed.
   code.loop(code.number(0), outer, 1, [&](Value group) {
     Value place =
-        code.offset(to, code.mul(code.mul(group, inner), fractal * fractal));
+        code.offset(to, code.mul(code.mul(group, inner), fractal * side()));
     LoadOp::create(builder, code.loc, place, factor.address,
                    code.add(start, code.mul(group, outerStride)), inner,
                    code.number(innerStride), factor.rowsAreDepth);
@@ -417,9 +422,10 @@ LogicalResult KernelLowering::lowerContraction(MicroKernelOp kernel) {
         "an operand of a contraction is no matrix with its columns next "
         "to each other");
 
-  const int64_t bytes = 2;
+  const int64_t bytes = factorType.getIntOrFloatBitWidth() / 8;
   std::optional<model::UnitSteps> steps = model::chooseUnitSteps(
-      unit, sums->maxRows, sums->maxColumns,
+      unit, llvm::alignTo(sums->maxRows, left->rowsAreDepth ? side() : fractal),
+      llvm::alignTo(sums->maxColumns, side()),
       left->rowsAreDepth ? left->matrix.maxRows : left->matrix.maxColumns,
       bytes, /*isRepeated=*/taps.count() > 1);
   if (!steps)
@@ -428,11 +434,10 @@ LogicalResult KernelLowering::lowerContraction(MicroKernelOp kernel) {
   rhsBytes = std::max(rhsBytes, steps->rhsBytes);
   int64_t columns = steps->columns, depth = steps->depth;
   auto operandAt = [&](const Place &place, Value slot) {
-    return code.address(
-        place.memory,
-        cast<MemRefType>(kernel.getInputs()[0].getType()).getElementType(),
-        code.mul(slot,
-                 place.memory == Memory::L0A ? unit.lhsBytes : unit.rhsBytes));
+    return code.address(place.memory, place.elementType,
+                        code.mul(slot, place.memory == Memory::L0A
+                                           ? unit.lhsBytes
+                                           : unit.rhsBytes));
   };
 
   builder.setInsertionPoint(kernel);
@@ -440,7 +445,7 @@ LogicalResult KernelLowering::lowerContraction(MicroKernelOp kernel) {
   Place block;
   if (isTile) {
     block = places.allocate(Memory::L0C, builder.getF32Type(),
-                            sums->maxRows * sums->maxColumns * 2 * bytes,
+                            sums->maxRows * sums->maxColumns * sizeof(float),
                             /*count=*/1, Pipe::M,
                             isCoupled() ? Pipe::V : Pipe::FIX);
     waitFree(code, block, code.number(0));
@@ -456,6 +461,9 @@ LogicalResult KernelLowering::lowerContraction(MicroKernelOp kernel) {
                                            : left->matrix.columns());
   code.loop(code.number(0), n, columns, [&](Value column) {
     Value width = code.part(n, column, columns);
+    // Squares of bytes, the last of which may go beyond the columns.
+    if (multipliesBytes())
+      width = code.mul(code.ceilDiv(width, side()), side());
     Value to = isTile ? code.offset(getAddress(code, block, code.number(0)),
                                     code.mul(column, code.padded(m)))
                       : getSums(*sums, column);

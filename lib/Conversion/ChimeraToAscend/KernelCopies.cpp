@@ -140,9 +140,11 @@ void KernelLowering::copyFromMemory(const Matrix &matrix, Value to,
           matrix.tile.root)
           .getResult(0),
       start);
-  StringRef wholeMatrix = stringifyCopyKind(CopyKind::GmToCbufNd2Nz);
-  if (type.getMemory() == Memory::L1 && has(wholeMatrix, type.getElementType()))
-    code.copy(CopyKind::GmToCbufNd2Nz, to, from, code.number(matrix.rows()),
+  CopyKind wholeMatrix = getElementBytes(to) == 1 ? CopyKind::GmToCbufNd2NzB8
+                                                  : CopyKind::GmToCbufNd2Nz;
+  if (type.getMemory() == Memory::L1 &&
+      has(stringifyCopyKind(wholeMatrix), type.getElementType()))
+    code.copy(wholeMatrix, to, from, code.number(matrix.rows()),
               code.number(matrix.columns()), code.number(stride),
               code.number(pitch));
   else if (has(stringifyCopyKind(CopyKind::GmToUbufPad), type.getElementType()))

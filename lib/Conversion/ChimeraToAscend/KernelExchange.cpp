@@ -134,9 +134,10 @@ Exchange KernelLowering::handOver(const Matrix &matrix, MicroKernelOp kernel) {
 /// behind the other.
 Exchange KernelLowering::handOver(const Matrix &matrix, Value sums,
                                   MicroKernelOp kernel) {
-  Exchange exchange = makeExchange(kernel, builder.getF32Type(),
-                                   matrix.maxRows * matrix.maxColumns,
-                                   CoreKind::Cube, Pipe::FIX, Pipe::MTE2);
+  Type type = cast<PtrType>(sums.getType()).getElementType();
+  Exchange exchange =
+      makeExchange(kernel, type, matrix.maxRows * matrix.maxColumns,
+                   CoreKind::Cube, Pipe::FIX, Pipe::MTE2);
   Value rows = code.number(matrix.rows());
   waitFree(code, exchange);
   code.copy(CopyKind::MatrixCcToGmNz, locate(exchange), sums, rows,
@@ -223,12 +224,14 @@ void KernelLowering::takeBack(const Exchange &exchange, const Matrix &matrix) {
   Value start = code.add(
       getLineStart(matrix),
       code.add(code.mul(code.number(tile.offsets[matrix.columnDim]), pitch),
-               code.mul(code.number(tile.offsets[matrix.rowDim]), fractal)));
+               code.mul(code.number(tile.offsets[matrix.rowDim]),
+                        sideOf(exchange.type))));
   setFull(code, exchange);
   waitFull(code, exchange);
   code.copy(CopyKind::GmToCbuf,
             code.offset(getAddress(code, place, code.number(0)), start),
-            locate(exchange), code.fractals(code.number(matrix.columns())),
+            locate(exchange),
+            code.ceilDiv(code.number(matrix.columns()), sideOf(exchange.type)),
             rows, code.sub(code.number(matrix.maxRows), rows),
             code.sub(code.number(pitch), rows));
   setFree(code, exchange);

@@ -17,7 +17,6 @@
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
-#include "llvm/Support/FormatVariadic.h"
 
 #include <cmath>
 #include <limits>
@@ -104,15 +103,9 @@ LogicalResult KernelLowering::checkForm(MicroKernelOp kernel) {
       return fail("a micro kernel does not say how large it gets");
   if (kernel.getKind() != MicroKernelKind::Contraction)
     return success();
-  for (Value input : kernel.getInputs())
-    if (!llvm::is_contained(cube.getFactors(), getElementTypeOrSelf(input)))
-      return fail(llvm::formatv("the factors of a contraction are not {0}",
-                                cube.getFactors().front()));
-  if (!multipliesAndAdds(kernel.getBody().front()))
-    return fail("a contraction does something else than to multiply in f32 and "
-                "add up, which is all that the cube unit does");
-  return success(succeeded(checkWindows(kernel, 0)) &&
-                 succeeded(checkWindows(kernel, 1)));
+  return success(
+      succeeded(chooseFactors(kernel)) && succeeded(checkProduct(kernel)) &&
+      succeeded(checkWindows(kernel, 0)) && succeeded(checkWindows(kernel, 1)));
 }
 
 LogicalResult KernelLowering::collect() {
@@ -225,6 +218,8 @@ LogicalResult KernelLowering::chooseKind(Value root, Buffer &buffer) {
   else if (buffer.readers.size() > 1 ||
            !llvm::all_of(buffer.writers, isContraction))
     buffer.kind = BufferKind::Tile;
+  if (buffer.kind == BufferKind::Tile && multipliesBytes())
+    return fail("sums of bytes are worked on in several places");
   if (buffer.kind != BufferKind::Sums && !hasVectors())
     return fail("the vector units that would work on it are in other cores");
   return success();
@@ -255,8 +250,11 @@ LogicalResult KernelLowering::placeBuffer(Value root, Buffer &buffer) {
       numMatrices *= numRows;
       numRows = size;
     }
-  int64_t elements =
-      numMatrices * padToFractal(numRows) * padToFractal(shape.back());
+  Type element = asElement(type.getElementType());
+  int64_t rowSide =
+      buffer.kind == BufferKind::Factor ? sideOf(element) : fractal;
+  int64_t elements = numMatrices * llvm::alignTo(numRows, rowSide) *
+                     llvm::alignTo(shape.back(), sideOf(element));
   if (buffer.frame)
     elements = buffer.frame->rows * buffer.frame->elements();
   int64_t bytes = elements * type.getElementTypeBitWidth() / 8;
@@ -282,13 +280,12 @@ LogicalResult KernelLowering::placeBuffer(Value root, Buffer &buffer) {
   if (isMade && !llvm::all_of(buffer.writers, isOfVectors))
     return fail("a factor comes from several cores");
   Pipe writer = isCoupled() ? Pipe::MTE3 : isMade ? Pipe::MTE2 : Pipe::FIX;
-  buffer.place =
-      buffer.kind == BufferKind::Sums
-          ? places.allocate(Memory::L0C, type.getElementType(), bytes,
-                            /*count=*/1, Pipe::M,
-                            isCoupled() ? Pipe::V : Pipe::FIX)
-          : places.allocate(Memory::L1, type.getElementType(), bytes,
-                            /*count=*/1, writer, Pipe::MTE1);
+  buffer.place = buffer.kind == BufferKind::Sums
+                     ? places.allocate(Memory::L0C, element, bytes,
+                                       /*count=*/1, Pipe::M,
+                                       isCoupled() ? Pipe::V : Pipe::FIX)
+                     : places.allocate(Memory::L1, element, bytes,
+                                       /*count=*/1, writer, Pipe::MTE1);
   if (!buffer.borders.empty())
     buffer.border = places.allocate(Memory::L1, type.getElementType(),
                                     /*bytes=*/0, /*count=*/1, Pipe::MTE2,
@@ -434,24 +431,23 @@ void KernelLowering::separateBorder(const Buffer &buffer) {
 // Matrices
 //===----------------------------------------------------------------------===//
 
-/// True if `offset`, a sum of where loops are, is always a multiple of 16.
-static bool isMultipleOfFractal(OpFoldResult offset) {
+/// True if `offset`, a sum of where loops are, is always a multiple of `side`.
+static bool isMultipleOf(int64_t side, OpFoldResult offset) {
   if (std::optional<int64_t> constant = getConstantIntValue(offset))
-    return *constant % fractal == 0;
+    return *constant % side == 0;
   auto value = cast<Value>(offset);
   if (auto sum = value.getDefiningOp<arith::AddIOp>())
-    return isMultipleOfFractal(sum.getLhs()) &&
-           isMultipleOfFractal(sum.getRhs());
+    return isMultipleOf(side, sum.getLhs()) && isMultipleOf(side, sum.getRhs());
   if (auto product = value.getDefiningOp<arith::MulIOp>())
-    return isMultipleOfFractal(product.getLhs()) ||
-           isMultipleOfFractal(product.getRhs());
+    return isMultipleOf(side, product.getLhs()) ||
+           isMultipleOf(side, product.getRhs());
   auto argument = dyn_cast<BlockArgument>(value);
   auto loop = argument
                   ? dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp())
                   : scf::ForOp();
   return loop && value == loop.getInductionVar() &&
-         isMultipleOfFractal(loop.getLowerBound()) &&
-         isMultipleOfFractal(loop.getStep());
+         isMultipleOf(side, loop.getLowerBound()) &&
+         isMultipleOf(side, loop.getStep());
 }
 
 FailureOr<Matrix> KernelLowering::getMatrix(Value value, AffineMap map,
@@ -499,7 +495,9 @@ FailureOr<Matrix> KernelLowering::getMatrix(Value value, AffineMap map,
       ShapedType::isDynamic(matrix.maxColumns))
     return failure();
   // On chip, parts are found by whole fractals.
-  if (tile->isOnChip() && !isMultipleOfFractal(tile->offsets[matrix.columnDim]))
+  if (tile->isOnChip() &&
+      !isMultipleOf(sideOf(tile->getRootType().getElementType()),
+                    tile->offsets[matrix.columnDim]))
     return failure();
   matrix.maxRows = padToFractal(matrix.maxRows);
   matrix.maxColumns = padToFractal(matrix.maxColumns);
@@ -556,15 +554,16 @@ LogicalResult KernelLowering::lowerFill(MicroKernelOp kernel) {
     return lowerBorder(kernel, *tile, found->second);
   Value number = kernel.getBody().front().getTerminator()->getOperand(0);
   FloatAttr constant;
+  if (found != buffers.end() && found->second.kind == BufferKind::Sums)
+    return matchPattern(number, m_PosZeroFloat()) ||
+                   matchPattern(number, m_Zero())
+               ? success()
+               : fail("sums do not start from zero");
   if (found == buffers.end() || found->second.kind == BufferKind::Factor ||
       !matchPattern(number, m_Constant(&constant)))
     return fail("a tile is filled that is neither sums nor worked on element "
                 "by element");
   const Buffer &buffer = found->second;
-  if (buffer.kind == BufferKind::Sums)
-    return matchPattern(number, m_PosZeroFloat())
-               ? success()
-               : fail("sums do not start from zero");
   number = arith::ConstantOp::create(
       builder, code.loc,
       FloatAttr::get(constant.getType(),
@@ -606,11 +605,15 @@ SmallVector<std::pair<Memory, int64_t>> KernelLowering::getRoom() const {
   return room;
 }
 
-SmallVector<MemRefType> KernelLowering::getWorkspaces() const {
+SmallVector<MemRefType> KernelLowering::getWorkspaces() {
   SmallVector<MemRefType> types;
-  for (const Workspace &workspace : workspaces)
-    types.push_back(
-        MemRefType::get({numBlocks, workspace.elements}, workspace.type));
+  for (const Workspace &workspace : workspaces) {
+    // Memory does not know of signs.
+    Type type = workspace.type;
+    if (type.isInteger())
+      type = builder.getIntegerType(type.getIntOrFloatBitWidth());
+    types.push_back(MemRefType::get({numBlocks, workspace.elements}, type));
+  }
   return types;
 }
 
@@ -656,9 +659,9 @@ LogicalResult KernelLowering::run(Refusal &refusal) {
   auto attempt = [&] {
     if (failed(collect()))
       return failure();
-    lhs = places.allocate(Memory::L0A, builder.getF16Type(), 0, 2, Pipe::MTE1,
+    lhs = places.allocate(Memory::L0A, asElement(factorType), 0, 2, Pipe::MTE1,
                           Pipe::M);
-    rhs = places.allocate(Memory::L0B, builder.getF16Type(), 0, 2, Pipe::MTE1,
+    rhs = places.allocate(Memory::L0B, asElement(factorType), 0, 2, Pipe::MTE1,
                           Pipe::MTE1);
     for (auto &[root, buffer] : buffers)
       separate(buffer);

@@ -58,7 +58,10 @@ struct Matrix {
   mlir::OpFoldResult rows() const { return tile.sizes[rowDim]; }
   mlir::OpFoldResult columns() const { return tile.sizes[columnDim]; }
   /// Rows from one column group of the whole buffer to the next, on chip.
-  int64_t pitch() const { return padToFractal(tile.shape[rowDim]); }
+  int64_t pitch() const {
+    return llvm::alignTo(tile.shape[rowDim],
+                         sideOf(tile.getRootType().getElementType()));
+  }
 };
 
 /// The loops of a contraction over the taps of its windows, and how many there
@@ -145,14 +148,18 @@ struct Refusal {
   std::string reason;
 };
 
+/// The cube unit as one type of factors finds it, and its instruction.
+struct Cube {
+  model::MatrixUnit unit;
+  MatrixProgramAttr instruction;
+};
+
 /// What a kernel runs on.
 struct Cores {
   Architecture architecture = Architecture::Ascend910;
   int64_t count = 1;
   Capacities capacities = {};
-  model::MatrixUnit unit;
-  /// The instruction of the unit.
-  MatrixProgramAttr cube;
+  llvm::SmallVector<Cube, 2> cubes;
   /// The vector unit and its buffer.
   model::VectorCore vector;
 };
@@ -169,7 +176,7 @@ public:
         isRepeated(numTasks > machine.count),
         architecture(machine.architecture),
         places(machine.capacities, getNumEvents(machine.architecture), sharing),
-        unit(machine.unit), cube(machine.cube) {}
+        cubes(machine.cubes) {}
 
   /// Notes that `root` shows windows of an image that reach beyond it.
   void addImage(mlir::Value root, ImageOp op);
@@ -188,7 +195,7 @@ public:
   llvm::SmallVector<std::pair<Memory, int64_t>> getRoom() const;
 
   /// The memory that it needs for itself, as the types of its last arguments.
-  llvm::SmallVector<mlir::MemRefType> getWorkspaces() const;
+  llvm::SmallVector<mlir::MemRefType> getWorkspaces();
 
 private:
   friend class VectorCode;
@@ -278,6 +285,16 @@ private:
     return mlir::failure();
   }
   mlir::LogicalResult checkForm(MicroKernelOp kernel);
+  // KernelBytes.cpp: factors of 8 bits.
+  mlir::LogicalResult chooseFactors(MicroKernelOp kernel);
+  mlir::LogicalResult checkProduct(MicroKernelOp kernel);
+  bool multipliesBytes() const { return factorType && factorType.isInteger(8); }
+  mlir::Type asElement(mlir::Type type) const;
+  /// What both sides of a factor are multiples of in L1, and columns of sums.
+  int64_t side() const { return sideOf(factorType); }
+  void loadSquares(const Factor &factor, mlir::Value to, mlir::Value first,
+                   mlir::Value extent, mlir::Value firstDepth,
+                   mlir::Value depth, bool isLhs);
   mlir::LogicalResult checkWindows(MicroKernelOp kernel, unsigned input);
   mlir::LogicalResult collect();
   bool isMatrix(mlir::Value root, const Buffer &buffer);
@@ -354,8 +371,10 @@ private:
   llvm::SmallVector<Workspace> workspaces;
   int64_t numCrossFlags = 0;
   Places places;
+  llvm::SmallVector<Cube, 2> cubes;
+  /// What all contractions multiply, and the unit for that.
+  mlir::Type factorType;
   model::MatrixUnit unit;
-  MatrixProgramAttr cube;
   llvm::MapVector<mlir::Value, Buffer> buffers;
   llvm::SmallDenseMap<mlir::Value, Image> images;
   llvm::SmallDenseSet<mlir::Value> memoryOfRows;

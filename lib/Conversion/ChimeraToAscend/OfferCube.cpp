@@ -6,8 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The cube unit multiplies fractals of f16. Other types, of which it may have
-// units as well, have no code.
+// The cube unit multiplies fractals of f16, and of bytes, which have twice the
+// depth. Other types, of which it may have units as well, have no code. Where
+// bytes have none either, the lowering says why.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,24 +25,29 @@ using namespace chimera;
 using namespace chimera::ascend;
 
 static MicroKernelAttrInterface offerCube(TargetAttrInterface target,
-                                          RegisterTileAttr) {
+                                          Type factor) {
   if (llvm::Triple(target.getTriple()).getArchName() != "davinci")
     return {};
   MLIRContext *context = target.getContext();
-  Type factor = Float16Type::get(context);
   FailureOr<model::Machine> machine = target.getMachine(factor);
   if (failed(machine) || !machine->matrix)
     return {};
+  const int64_t depth = sideOf(factor);
   double cycles =
-      fractal * fractal * fractal / machine->matrix->multiplyAddsPerCycle;
+      fractal * fractal * depth / machine->matrix->multiplyAddsPerCycle;
   return MatrixProgramAttr::get(
-      context, /*rows=*/fractal, /*columns=*/fractal, /*depth=*/fractal, factor,
+      context, /*rows=*/fractal, /*columns=*/fractal, depth, factor,
       FloatAttr::get(Float64Type::get(context), cycles));
 }
 
 void chimera::registerAscendMicroKernels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, ChimeraDialect *) {
-    MicroKernelRegistry::get(context).add(
-        offerCube, MicroKernelRegistry::Precedence::BackEnd);
+    for (Type factor : std::initializer_list<Type>{
+             Float16Type::get(context), IntegerType::get(context, 8)})
+      MicroKernelRegistry::get(context).add(
+          [factor](TargetAttrInterface target, RegisterTileAttr) {
+            return offerCube(target, factor);
+          },
+          MicroKernelRegistry::Precedence::BackEnd);
   });
 }

@@ -212,11 +212,13 @@ void ascend::separateSums(scf::ForallOp forall) {
   llvm::MapVector<Value, unsigned> numWriters;
   forall.walk([&](MicroKernelOp kernel) {
     for (Value output : kernel.getOutputs()) {
+      Type type = getElementTypeOrSelf(output);
+      bool isProduct = kernel.getKind() == MicroKernelKind::Contraction;
       Value tile = findTile(output, forall);
-      if (!tile || !getElementTypeOrSelf(output).isF32())
+      if (!tile || !(type.isF32() || (isProduct && type.isInteger(32))))
         continue;
       ++numWriters[tile];
-      if (kernel.getKind() == MicroKernelKind::Contraction)
+      if (isProduct)
         sums.insert(tile);
     }
   });

@@ -39,14 +39,21 @@ private:
     LoopId columns;
   };
   Sides sidesOf(const Access &access, const Sizes &sizes) const;
-  int64_t padded(unsigned op, const Access &access, size_t depth) const;
-  int64_t inGroups(unsigned op, const Access &access, size_t depth) const;
+  int64_t padded(unsigned op, const Access &access, size_t depth,
+                 int64_t side) const;
+  int64_t inGroups(unsigned op, const Access &access, size_t depth,
+                   int64_t width) const;
   int64_t bytesRead(unsigned op, const Access &access, size_t depth) const;
-  int64_t pad(Sides sides, LoopId loop, int64_t size) const;
+  int64_t pad(Sides sides, LoopId loop, int64_t size, int64_t side) const;
   int64_t paddingOf(Sides sides) const;
   int64_t rowsOf(Sides sides, const Sizes &sizes) const;
   int64_t rowsInVectors(int64_t rows) const;
-  int64_t room(const Access &access, const Sizes &sizes) const;
+  int64_t room(const Access &access, const Sizes &sizes, int64_t rowSide) const;
+  int64_t roomInLevel(const Access &access, const Sizes &sizes) const;
+  int64_t roomOfSums(const Access &access, const Sizes &sizes) const;
+  int64_t side() const;
+  bool areBytes() const;
+  int64_t rowSideOf(const Operator &op, const Access &lhs) const;
 
   bool hasRoute(llvm::StringRef from, llvm::StringRef to) const;
   bool hasVectorsAtUnit() const;

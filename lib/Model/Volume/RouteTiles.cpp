@@ -19,6 +19,7 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
+#include <numeric>
 
 using namespace llvm;
 using namespace chimera::model;
@@ -92,25 +93,44 @@ RoutePlanner::Sides RoutePlanner::sidesOf(const Access &access,
   return sides;
 }
 
-/// Elements of all tiles of `access` at `depth` together, with the sides of
-/// each rounded up to fractals.
-int64_t RoutePlanner::padded(unsigned op, const Access &access,
-                             size_t depth) const {
+/// What sides of tiles are multiples of: those of a fractal and, along the
+/// depth, what fractals of bytes have more of than rows.
+int64_t RoutePlanner::side() const {
+  return std::lcm(machine.matrix->columns, machine.matrix->depth);
+}
+
+/// True if the factors are bytes, of which a block of the innermost level has
+/// more than a fractal has columns of sums.
+bool RoutePlanner::areBytes() const {
+  return machine.matrix->depth > machine.matrix->columns;
+}
+
+/// What the rows of `lhs`, a left operand, are a multiple of at the unit. Bytes
+/// are transposed in squares.
+int64_t RoutePlanner::rowSideOf(const Operator &op, const Access &lhs) const {
+  bool isTransposed = !op.isReduction(mainLoop(lhs.indices.back()));
+  return isTransposed ? side() : machine.matrix->rows;
+}
+
+/// Elements of all tiles of `access` at `depth` together, with both sides of
+/// each rounded up to `side`.
+int64_t RoutePlanner::padded(unsigned op, const Access &access, size_t depth,
+                             int64_t side) const {
   Sides sides = sidesOf(access, tiles.sizesAfter(op, depth));
   return paddingOf(sides) *
          tiles.sumOver(op, depth, [&](LoopId loop, int64_t size) {
-           return access.hasLoop(loop) ? pad(sides, loop, size) : 1;
+           return access.hasLoop(loop) ? pad(sides, loop, size, side) : 1;
          });
 }
 
 /// Elements of all tiles of `access` at `depth` together, in whole column
-/// groups of the rows that there are.
-int64_t RoutePlanner::inGroups(unsigned op, const Access &access,
-                               size_t depth) const {
+/// groups of `width` and of the rows that there are.
+int64_t RoutePlanner::inGroups(unsigned op, const Access &access, size_t depth,
+                               int64_t width) const {
   LoopId columns = sidesOf(access, tiles.sizesAfter(op, depth)).columns;
   return tiles.sumOver(op, depth, [&](LoopId loop, int64_t size) -> int64_t {
     return !access.hasLoop(loop) ? 1
-           : loop == columns     ? alignTo(size, machine.matrix->columns)
+           : loop == columns     ? alignTo(size, width)
                                  : size;
   });
 }
@@ -227,9 +247,10 @@ int64_t RoutePlanner::bytesRead(unsigned op, const Access &access,
 }
 
 /// `size` as a side of a tile takes it.
-int64_t RoutePlanner::pad(Sides sides, LoopId loop, int64_t size) const {
+int64_t RoutePlanner::pad(Sides sides, LoopId loop, int64_t size,
+                          int64_t side) const {
   bool isSide = loop == sides.rows || loop == sides.columns;
-  return isSide ? alignTo(size, machine.matrix->rows) : size;
+  return isSide ? alignTo(size, side) : size;
 }
 
 /// The rows that one row alone takes, which `pad` does not see.
@@ -283,15 +304,27 @@ bool RoutePlanner::isMatrix(const Access &access, const Sizes &sizes) const {
                   }) <= 1;
 }
 
-/// Elements of the largest tile of `access`, rounded up.
-int64_t RoutePlanner::room(const Access &access, const Sizes &sizes) const {
+/// Elements of the largest tile of `access`, of a factor and of sums.
+int64_t RoutePlanner::roomInLevel(const Access &access,
+                                  const Sizes &sizes) const {
+  return room(access, sizes, side());
+}
+int64_t RoutePlanner::roomOfSums(const Access &access,
+                                 const Sizes &sizes) const {
+  return room(access, sizes, machine.matrix->rows);
+}
+
+/// Elements of the largest tile of `access`, its rows rounded up to `rowSide`.
+int64_t RoutePlanner::room(const Access &access, const Sizes &sizes,
+                           int64_t rowSide) const {
   Sides sides = sidesOf(access, sizes);
-  int64_t elements = paddingOf(sides);
+  int64_t elements = sides.rows ? 1 : rowSide;
   for (const Index &index : access.indices) {
     LoopId loop = mainLoop(index);
     int64_t size = sizes[loop].front().size;
-    bool isSide = loop == sides.rows || loop == sides.columns;
-    elements *= isSide ? alignTo(size, machine.matrix->rows) : size;
+    elements *= loop == sides.columns ? alignTo(size, side())
+                : loop == sides.rows  ? alignTo(size, rowSide)
+                                      : size;
   }
   std::optional<LineOfPixels> line = lineOf(access, sizes);
   if (!line)

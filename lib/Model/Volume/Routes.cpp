@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <numeric>
 
 using namespace llvm;
 using namespace chimera::model;
@@ -125,7 +126,7 @@ void RoutePlanner::planFactors(unsigned op) {
     for (size_t index = schedule.numParallel; index < depth; ++index)
       isRefilled |= !runsOnce(path, index);
     move(Machine::mainMemory, level(), bytesRead(op, input, depth));
-    use(level(), room(input, sizes) * tensor.elementBytes *
+    use(level(), roomInLevel(input, sizes) * tensor.elementBytes *
                      (isRefilled ? machine.levels.back().buffers : 1));
   }
 }
@@ -152,9 +153,11 @@ void RoutePlanner::planUnit(unsigned op) {
     else
       depth = std::max(depth, size);
   }
-  std::optional<UnitSteps> steps = chooseUnitSteps(
-      unit, rowsOf(result, sizes), sizes[result.columns].front().size, depth,
-      elementBytes, hasTaps);
+  int64_t rowSide = rowSideOf(description, *lhs);
+  std::optional<UnitSteps> steps =
+      chooseUnitSteps(unit, alignTo(rowsOf(result, sizes), rowSide),
+                      alignTo(sizes[result.columns].front().size, side()),
+                      depth, elementBytes, hasTaps);
   if (!steps) {
     plan.obstacle = "a tile has more rows than the unit has room for";
     return;
@@ -163,16 +166,17 @@ void RoutePlanner::planUnit(unsigned op) {
   // The left operand once for each panel of the block's columns.
   move(level(), nameOf(Buffer::Role::Lhs),
        elementBytes * paddingOf(left) *
-           tiles.sumOver(op, innermost,
-                         [&](LoopId loop, int64_t size) -> int64_t {
-                           if (lhs->hasLoop(loop))
-                             return pad(left, loop, size);
-                           return loop == result.columns
-                                      ? divideCeilSigned(size, steps->columns)
-                                      : 1;
-                         }));
+           tiles.sumOver(
+               op, innermost, [&](LoopId loop, int64_t size) -> int64_t {
+                 if (lhs->hasLoop(loop))
+                   return pad(left, loop, size,
+                              description.isReduction(loop) ? side() : rowSide);
+                 return loop == result.columns
+                            ? divideCeilSigned(size, steps->columns)
+                            : 1;
+               }));
   move(level(), nameOf(Buffer::Role::Rhs),
-       padded(op, *rhs, innermost) * elementBytes);
+       padded(op, *rhs, innermost, side()) * elementBytes);
   use(nameOf(Buffer::Role::Lhs), steps->lhsBytes, /*isShared=*/true);
   use(nameOf(Buffer::Role::Rhs), steps->rhsBytes, /*isShared=*/true);
 }
@@ -266,13 +270,17 @@ void RoutePlanner::planVectors(unsigned op, size_t depth) {
   bool isInParts = parts > 1 && op + 1 == problem.operators.size();
   int64_t resultBytes = isInParts ? sumBytes : tensor.elementBytes;
   int64_t bytes = staysAtUnit(op) ? 0 : places * groupElements * resultBytes;
+  // Bytes are made of halves, of two column groups at once.
+  if (tensor.elementBytes == 1 && !staysAtUnit(op))
+    bytes = rows * side() *
+            ((columns > side() ? 2 : 1) * tensor.elementBytes + halfBytes);
   // Sums that come from another core have places, too.
   if (!staysAtUnit(op) && !hasVectorsAtUnit())
     bytes += places * groupElements * sumBytes;
   if (!isInParts)
     bytes += roomOfOperands(description, sides, rows, columns);
   if (leavesByBlocks(op))
-    bytes += room(output, sizes) /
+    bytes += roomOfSums(output, sizes) /
              alignTo(rowsOf(sides, sizes), machine.matrix->rows) * rows *
              sumBytes;
   bytes += roomOfStates(op, rows);
@@ -306,7 +314,8 @@ void RoutePlanner::planResult(unsigned op) {
        isWorkedOn = !isInParts &&
                     (description.hasEpilogue || !description.epilogue.empty()),
        passesVectors =
-           (isWorkedOn && !leavesByRoute(description, machine)) ||
+           (isWorkedOn &&
+            (areBytes() || !leavesByRoute(description, machine))) ||
            leavesByBlocks(op) || staysAtUnit(op) ||
            (hasVectorsAtUnit() &&
             !hasRoute(sums, isIntermediate ? level() : Machine::mainMemory));
@@ -319,15 +328,19 @@ void RoutePlanner::planResult(unsigned op) {
         "an image between windows passes vector units in other cores";
   size_t sumDepth = leavesByBlocks(op) ? tiles.pathOf(op).size() : depth;
   Sizes sumSizes = tiles.sizesAfter(op, sumDepth);
-  use(sums, room(output, sumSizes) * tensor.heldBytes());
-  auto countElements = [&](size_t where) {
-    return passesVectors && !hasVectorsAtUnit() ? inGroups(op, output, where)
-                                                : padded(op, output, where);
+  use(sums, roomOfSums(output, sumSizes) * tensor.heldBytes());
+  auto countElements = [&](size_t where, int64_t elementBytes) {
+    return passesVectors && !hasVectorsAtUnit()
+               ? inGroups(op, output, where,
+                          std::max(machine.matrix->columns,
+                                   unitBlock / elementBytes))
+               : padded(op, output, where, machine.matrix->rows);
   };
-  int64_t elements = countElements(depth);
+  int64_t elements = countElements(depth, tensor.elementBytes);
   std::string from = sums;
   if (passesVectors) {
-    move(sums, vectors, countElements(sumDepth) * tensor.heldBytes(),
+    move(sums, vectors,
+         countElements(sumDepth, tensor.heldBytes()) * tensor.heldBytes(),
          /*isAwaited=*/isIntermediate);
     from = vectors;
   }
@@ -338,9 +351,9 @@ void RoutePlanner::planResult(unsigned op) {
          (reading ? framedElements(op, *reading) : elements) *
              tensor.elementBytes,
          /*isAwaited=*/true);
-    use(level(),
-        (reading ? frameElements(op, reader, *reading) : room(output, sizes)) *
-            tensor.elementBytes);
+    use(level(), (reading ? frameElements(op, reader, *reading)
+                          : roomInLevel(output, sizes)) *
+                     tensor.elementBytes);
   } else if (isInParts) {
     return planParts(from);
   } else {
@@ -429,6 +442,11 @@ RoutePlan RoutePlanner::run() {
       vectorGroups(hasVectorsAtUnit()) * mostGroupElements * sumBytes);
   if (parts > 1)
     use(nameOf(Buffer::Role::Vectors), roomOfSecond, /*isShared=*/true);
+  if (areBytes() && (readsWindows(problem) ||
+                     any_of(problem.operators,
+                            [](const auto &op) { return !op.states.empty(); })))
+    plan.obstacle = "no program multiplies bytes under windows, or scores of a "
+                    "softmax of them";
   for (auto [index, route] : enumerate(machine.routes)) {
     RouteTraffic &traffic = plan.routes[index];
     traffic.seconds = traffic.bytes / route.bytesPerSecond;
@@ -451,6 +469,7 @@ std::optional<UnitSteps>
 chimera::model::chooseUnitSteps(const MatrixUnit &unit, int64_t rows,
                                 int64_t columns, int64_t depth,
                                 int64_t elementBytes, bool isRepeated) {
+  const int64_t columnSide = std::lcm(unit.columns, unit.depth);
   auto up = [](int64_t size, int64_t side) -> int64_t {
     return alignTo(size, side);
   };
@@ -462,7 +481,7 @@ chimera::model::chooseUnitSteps(const MatrixUnit &unit, int64_t rows,
           rhsElements = unit.rhsBytes / elementBytes;
   UnitSteps steps;
   steps.columns = std::min(up(columns, unit.columns),
-                           down(rhsElements / unit.depth, unit.columns));
+                           down(rhsElements / unit.depth, columnSide));
   steps.depth =
       std::min({up(depth, unit.depth), down(lhsElements / rows, unit.depth),
                 down(rhsElements / steps.columns, unit.depth)});

@@ -37,8 +37,17 @@ func.func @dynamic(%x: tensor<?x48xf16>, %w: tensor<48x80xf16>, %y: tensor<?x80x
 
 // -----
 
-func.func @integers(%x: tensor<64x48xi8>, %w: tensor<48x80xi8>, %y: tensor<64x80xi32>) -> tensor<64x80xi32> {
+func.func @other_types(%x: tensor<64x48xbf16>, %w: tensor<48x80xbf16>, %y: tensor<64x80xf32>) -> tensor<64x80xf32> {
   // expected-error @+1 {{no kernel for this operator: it is in no chain; the remarks of chimera-form-chains say why (--remarks-filter=chimera)}}
+  %c = linalg.matmul ins(%x, %w : tensor<64x48xbf16>, tensor<48x80xbf16>)
+      outs(%y : tensor<64x80xf32>) -> tensor<64x80xf32>
+  return %c : tensor<64x80xf32>
+}
+
+// -----
+
+func.func @integers(%x: tensor<64x48xi8>, %w: tensor<48x80xi8>, %y: tensor<64x80xi32>) -> tensor<64x80xi32> {
+  // expected-error @+1 {{no kernel for an Ascend core: bytes are multiplied, which this core has no load for that transposes them, nor a documented way for their sums out of L0C; widen them to f16, or compile for an ascend910b}}
   %c = linalg.matmul ins(%x, %w : tensor<64x48xi8>, tensor<48x80xi8>)
       outs(%y : tensor<64x80xi32>) -> tensor<64x80xi32>
   return %c : tensor<64x80xi32>
