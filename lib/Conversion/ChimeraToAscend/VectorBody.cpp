@@ -392,6 +392,8 @@ FailureOr<VectorCode::Operand> VectorCode::emitOperation(Operation &op) {
   }
   if (auto index = dyn_cast<IndexOp>(op))
     return emitIndex(index);
+  if (auto toInteger = dyn_cast<arith::FPToSIOp>(op))
+    return emitToInteger(toInteger);
   if (llvm::any_of(op.getOperands(), isTooLarge)) {
     lowering.reason = "a whole number is not exact in f32";
     return failure();
@@ -455,6 +457,10 @@ FailureOr<VectorCode::Operand> VectorCode::emitOperation(Operation &op) {
     x = asGroup(x);
   if (std::optional<VectorKind> kind = getUnaryKind(op)) {
     emitUnary(*kind, result.value, x.value, x.shape);
+    return result;
+  }
+  if (isa<math::RoundEvenOp>(op)) {
+    emitUnary(VectorKind::RoundEven, result.value, x.value, x.shape);
     return result;
   }
   if (isa<math::Exp2Op>(op)) {

@@ -223,9 +223,9 @@ LogicalResult VectorCode::prepareMoved(unsigned number, Access &access) {
   Type type = access.matrix.tile.getRootType().getElementType();
   bool isResult = isOutput(number);
   bool isOnChip = access.matrix.tile.isOnChip();
-  if (isResult && isOnChip && !type.isF16())
+  if (isResult && isOnChip && type != lowering.factorType)
     return lowering.fail("what an elementwise operation makes for a product is "
-                         "not f16");
+                         "not of the type that is multiplied");
   if (!type.isF16() && !type.isF32())
     return lowering.fail("an elementwise operation reads or makes numbers that "
                          "are neither f16 nor f32");
@@ -293,7 +293,10 @@ LogicalResult VectorCode::prepareOperand(unsigned number) {
     access.address = lowering.getTileAddress(*matrix);
     return success();
   }
-  if (!buffer && getElementTypeOrSelf(operand.getType()).isInteger(8))
+  bool isByte = getElementTypeOrSelf(operand.getType()).isInteger(8);
+  if (isByte && isOutput(number) && lowering.multipliesBytes())
+    return prepareByteResult(number, access);
+  if (!buffer && isByte)
     return isOutput(number) ? lowering.fail("an elementwise operation makes "
                                             "bytes")
                             : bringBytes(number, access);
@@ -302,11 +305,14 @@ LogicalResult VectorCode::prepareOperand(unsigned number) {
   if (buffer->kind != KernelLowering::BufferKind::Sums)
     return lowering.fail("an elementwise operation reads what another one "
                          "made");
+  if (failed(checkSums(number)))
+    return failure();
   access.kind = Kind::Sums;
   if (numRows)
     access.place = lowering.places.allocate(
-        Memory::UB, builder.getF32Type(), maxRows * fractal * sizeof(float),
-        groupPlaces(), Pipe::MTE2, Pipe::V, /*isFilledOnce=*/false, number);
+        Memory::UB, matrix->tile.getRootType().getElementType(),
+        maxRows * fractal * sizeof(float), groupPlaces(), Pipe::MTE2, Pipe::V,
+        /*isFilledOnce=*/false, number);
   return success();
 }
 
@@ -435,6 +441,9 @@ void VectorCode::write(const Access &access, Value column, Value slot) {
   Value from = getAddress(code, *access.place, slot);
   Value zero = code.number(0), one = code.number(1);
   const TileRef &tile = output.tile;
+  Type type = lowering.asElement(tile.getRootType().getElementType());
+  // Bytes are written two groups at once.
+  int64_t bytes = getBytes(type), width = std::max(fractal, blockBytes / bytes);
   auto buffer = lowering.buffers.find(tile.root);
   setFull(code, *access.place, slot);
   waitFull(code, *access.place, slot);
@@ -444,7 +453,7 @@ void VectorCode::write(const Access &access, Value column, Value slot) {
     code.copy(CopyKind::UbufToGm,
               code.offset(lowering.locate(*access.exchange),
                           code.add(code.mul(column, output.maxRows),
-                                   code.mul(firstRow, fractal))),
+                                   code.mul(firstRow, width))),
               from, one, numRows, zero, zero);
   } else if (buffer != lowering.buffers.end()) {
     int64_t pitch = output.pitch();
@@ -456,22 +465,21 @@ void VectorCode::write(const Access &access, Value column, Value slot) {
                  code.add(code.mul(start, pitch), code.mul(row, fractal))));
     code.copy(CopyKind::UbufToCbuf, to, from, one, rows, zero, zero);
   } else {
-    Type type = tile.getRootType().getElementType();
-    int64_t bytes = getBytes(type);
     Value to = code.offset(
         UnrealizedConversionCastOp::create(
             builder, code.loc,
             PtrType::get(builder.getContext(), Memory::GM, type), tile.root)
             .getResult(0),
         code.add(getLinearOffset(code, tile), column));
-    int64_t blocks = fractal * bytes / blockBytes,
+    int64_t blocks = width * bytes / blockBytes,
             rowBytes = getStride(tile, output.rowDim) * bytes;
     Value rowsOfResult = code.number(output.rows());
     if (lowering.has(stringifyCopyKind(CopyKind::UbufToGmPad), type)) {
-      Value width = code.mul(code.part(columns, column, fractal), bytes);
-      code.copy(CopyKind::UbufToGmPad, to, from, rowsOfResult, width,
-                code.max(code.sub(code.number(rowBytes), width), 0),
-                code.sub(code.number(blocks), code.ceilDiv(width, blockBytes)));
+      Value length = code.mul(code.part(columns, column, width), bytes);
+      code.copy(
+          CopyKind::UbufToGmPad, to, from, rowsOfResult, length,
+          code.max(code.sub(code.number(rowBytes), length), 0),
+          code.sub(code.number(blocks), code.ceilDiv(length, blockBytes)));
     } else {
       code.copy(CopyKind::UbufToGm, to, from, rowsOfResult, code.number(blocks),
                 zero, code.number(rowBytes / blockBytes - blocks));
@@ -497,6 +505,10 @@ LogicalResult VectorCode::writeGroup(unsigned output, Value column,
     auto found = inPlace.find(yielded.getDefiningOp());
     if (found == inPlace.end() || found->second != number)
       emitScalar(VectorKind::Adds, to, value.value, 0);
+    return success();
+  }
+  if (access.halves) {
+    addToBytes(access, value, column);
     return success();
   }
   waitFree(code, *access.place, slot);
@@ -716,7 +728,14 @@ LogicalResult VectorCode::emitGroups() {
   bool hasEdge = !reductions.empty() &&
                  llvm::any_of(kernel.getExtentsOf(*columnLoop),
                               [](int64_t extent) { return extent % fractal; });
-  if (hasEdge) {
+  if (makesBytes()) {
+    code.loop(code.number(0), columns, blockBytes, [&](Value first) {
+      emitUpTo(first,
+               code.min(code.add(first, code.number(blockBytes)), columns),
+               /*isEdge=*/false);
+      writeBytes(first);
+    });
+  } else if (hasEdge) {
     Value whole = code.mul(code.div(columns, fractal), fractal);
     emitUpTo(code.number(0), whole, /*isEdge=*/false);
     emitUpTo(whole, columns, /*isEdge=*/true);

@@ -80,6 +80,8 @@ private:
     /// Of sums from another core, and of what goes back there, where they are
     /// in memory.
     std::optional<Exchange> exchange;
+    /// Of bytes that are made, two column groups beside each other as halves.
+    std::optional<Place> halves;
   };
 
   /// An output that combines the elements of each row.
@@ -106,6 +108,14 @@ private:
   void copyBytes(const Matrix &matrix, mlir::Value to);
   void copyShare(Matrix &matrix, mlir::Value to);
   Operand readBytes(const Access &access, mlir::Value column);
+  // VectorIntegers.cpp: sums of bytes, and bytes that are made of them.
+  mlir::LogicalResult checkSums(unsigned number);
+  mlir::LogicalResult prepareByteResult(unsigned number, Access &access);
+  Operand widenSums(Operand sums);
+  mlir::FailureOr<Operand> emitToInteger(mlir::arith::FPToSIOp op);
+  bool makesBytes() const;
+  void addToBytes(const Access &access, Operand value, mlir::Value column);
+  void writeBytes(mlir::Value column);
   const KernelLowering::Buffer *getBuffer(mlir::Value operand);
   bool isOutput(unsigned number) const {
     return number >= kernel->getNumOperands() - numOutputs;

@@ -43,7 +43,7 @@ VectorCode::Operand VectorCode::takeOver(const Access &access, Value column,
   Value to = lowering.bringRows(*access.exchange, access.matrix, *access.place,
                                 slot, column, firstRow, numRows);
   inUse.push_back({*access.place, slot});
-  return {Shape::Group, to};
+  return widenSums({Shape::Group, to});
 }
 
 /// Lets sums come from the core with the cube unit, and waits for room for what

@@ -12,7 +12,8 @@ import numpy as np
 # Cores that kernels are launched on where nothing else is said: as many as there
 # are, or more. What a kernel needs for itself is there for as many as there are.
 CORES = {"ascend910b": 24}
-TYPES = {"f16": np.float16, "f32": np.float32, "i1": np.bool_}
+TYPES = {"f16": np.float16, "f32": np.float32, "i1": np.bool_, "i8": np.int8,
+         "i32": np.int32}
 ROOM = re.compile(r"index\(Mem::(\w+)\)\] >= (\d+), \"(\w+) needs")
 SIGNATURE = re.compile(r"^// (\w+)\((.*)\)$", re.M)
 
@@ -42,6 +43,13 @@ def total(counted: list) -> dict:
             "high_water": {memory: max(one["high_water"].get(memory, 0)
                                        for one in counted)
                            for memory in memories}}
+
+
+def unknown(type):
+    """What memory holds that nobody has written."""
+    if np.issubdtype(type, np.integer):
+        return np.iinfo(type).min
+    return np.nan
 
 
 class Kernels:
@@ -135,7 +143,7 @@ class Kernels:
             arrays, sizes = [], []
             for what, shape, type in arguments:
                 if what not in memory:
-                    memory[what] = np.full(shape, np.nan, type)
+                    memory[what] = np.full(shape, unknown(type), type)
                 arrays.append(memory[what].ctypes.data_as(ctypes.c_void_p))
                 sizes.append(memory[what].size)
             report = ctypes.create_string_buffer(1 << 20)

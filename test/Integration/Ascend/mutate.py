@@ -3,8 +3,9 @@
 Each mutation takes one line of a kernel: it removes a flag that is raised or
 waited for, within a core or between cores, or a barrier, makes a memory smaller by a block than what the kernel takes, or
 swaps a layout (loads a fractal transposed that is not, or the other way round,
-exchanges the steps between fractals, the sides of a product, or the row and
-column distances of a copy, leaves a border out), or a ReLU on the way for none. Noticed means: it does not compile, the model
+exchanges the steps between fractals or the gaps between halves of a square, the sides
+of a product, or the row and column distances of a copy or a conversion, leaves a border
+out, rounds the other way), or a ReLU on the way for none. Noticed means: it does not compile, the model
 reports an error, or the result or the counted bytes are wrong.
 
 usage: mutate.py --opt=PATH --translate=PATH --runtime=DIR --work=DIR
@@ -24,6 +25,7 @@ import numpy as np
 
 from attention import Attention
 from convolutions import Convolutions, Layer
+from integers import ByteChain, ByteStage
 from kernels import Failure, Kernels, ROOM
 from programs import Chain, Stage
 
@@ -46,10 +48,11 @@ CHAINS = [
                                  Layer(20, 3, 2, padding=1)]),
     # Keys that cores share, and the kernel that combines what they leave.
     Attention(2, 1, 1500, 48),
+    ByteChain(1, 70, 100, [ByteStage(150)], "i32", transposed=True),
 ]
 # What each of them is compiled for.
 TARGETS = ["ascend310p"] * 5 + ["ascend910", "ascend910b", "ascend310p", "ascend310p",
-                                "ascend910", "ascend910b", "ascend910"]
+                                "ascend910", "ascend910b", "ascend910", "ascend910b"]
 # Between cores: what vector cores do after one product and before another.
 MIXED_CHAINS = [
     Chain(1, 96, 80, [Stage(70, bias=True, activation="gelu"),
@@ -57,6 +60,7 @@ MIXED_CHAINS = [
     Chain(1, 100, 40, [Stage(600, activation="relu"), Stage(64, bias=True)]),
     Attention(2, 70, 300, 48, causal=True),
     Attention(1, 50, 300, 48, mask="full"),
+    ByteChain(1, 70, 100, [ByteStage(90, relu=True), ByteStage(50, True)], "f32"),
 ]
 CORES = 2
 TOLERANCE = 2e-3
@@ -94,7 +98,12 @@ def swap_layout(lines: list, generator: random.Random):
             flipped = (line.replace("_RELU)", "_NONE)") if "_RELU)" in line
                        else line.replace("_NONE)", "_RELU)"))
             changes.append((i, flipped))
-        if "load_cbuf_to" in line:
+        if "_transpose(" in line:
+            changes += [(i, exchange(line, 3, 4)), (i, exchange(line, 5, 6))]
+        elif "vconv_" in line:
+            changes += [(i, exchange(line, 3, 4)), (i, exchange(line, 5, 6)),
+                        (i, line.replace("f32r(", "f32z("))]
+        elif "load_cbuf_to" in line:
             flipped = (line.replace("true)", "false)") if "true)" in line
                        else line.replace("false)", "true)"))
             changes.append((i, flipped))
@@ -143,6 +152,8 @@ def is_wrong(kernels: Kernels, chain) -> bool:
     except Failure:
         return True
     expected = chain.reference(values)
+    if getattr(chain, "exact", False):
+        return not np.array_equal(result, expected) or bool(kernels.compare(reports))
     error = np.abs(result - expected).max() / np.abs(expected).max()
     return not error <= TOLERANCE or bool(kernels.compare(reports))
 
