@@ -38,7 +38,7 @@
 // CHECK: vconv_s322f32(
 // CHECK: vconv_f322f16({{.*}}, 1, 1, 4, 8);
 // CHECK: copy_ubuf_to_gm_pad(
-// CHECK: CHIMERA_NPU_MIXED_ENTRY(multiply_kernel, int8_t, int8_t,
+// CHECK: CHIMERA_NPU_MIXED_ENTRY(multiply_kernel, int8_t, half, int8_t, float, int8_t, float, int8_t, int32_t)
 func.func @multiply(%x: tensor<64x64xi8>, %w: tensor<64x96xi8>, %s: tensor<96xf32>,
                     %v: tensor<40x96xi8>, %t: tensor<40xf32>) -> tensor<64x40xf16> {
   %zero = arith.constant 0 : i32

@@ -9,7 +9,7 @@ out, rounds the other way), or a ReLU on the way for none. Noticed means: it doe
 reports an error, or the result or the counted bytes are wrong.
 
 usage: mutate.py --opt=PATH --translate=PATH --runtime=DIR --work=DIR
-                 [--compiler=CXX] [--count=N] [--seed=N] [--mixed]
+                 [--compiler=CXX] [--count=N] [--seed=N] [--mixed | --bytes]
 """
 
 import argparse
@@ -48,11 +48,10 @@ CHAINS = [
                                  Layer(20, 3, 2, padding=1)]),
     # Keys that cores share, and the kernel that combines what they leave.
     Attention(2, 1, 1500, 48),
-    ByteChain(1, 70, 100, [ByteStage(150)], "i32", transposed=True),
 ]
 # What each of them is compiled for.
 TARGETS = ["ascend310p"] * 5 + ["ascend910", "ascend910b", "ascend310p", "ascend310p",
-                                "ascend910", "ascend910b", "ascend910", "ascend910b"]
+                                "ascend910", "ascend910b", "ascend910"]
 # Between cores: what vector cores do after one product and before another.
 MIXED_CHAINS = [
     Chain(1, 96, 80, [Stage(70, bias=True, activation="gelu"),
@@ -60,6 +59,10 @@ MIXED_CHAINS = [
     Chain(1, 100, 40, [Stage(600, activation="relu"), Stage(64, bias=True)]),
     Attention(2, 70, 300, 48, causal=True),
     Attention(1, 50, 300, 48, mask="full"),
+]
+# On one core, with squares for both factors, and with bytes between two products.
+BYTE_CHAINS = [
+    ByteChain(1, 70, 100, [ByteStage(150)], "i32", transposed=True),
     ByteChain(1, 70, 100, [ByteStage(90, relu=True), ByteStage(50, True)], "f32"),
 ]
 CORES = 2
@@ -189,9 +192,11 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--mixed", action="store_true",
                         help="kernels of two kinds of cores")
+    parser.add_argument("--bytes", action="store_true", help="products of bytes")
     arguments = parser.parse_args()
-    if arguments.mixed:
-        CHAINS[:], TARGETS[:] = MIXED_CHAINS, ["ascend910b"] * len(MIXED_CHAINS)
+    if arguments.mixed or arguments.bytes:
+        CHAINS[:] = MIXED_CHAINS if arguments.mixed else BYTE_CHAINS
+        TARGETS[:] = ["ascend910b"] * len(CHAINS)
     tools = {"opt": arguments.opt, "translate": arguments.translate,
              "runtime": arguments.runtime}
     work = pathlib.Path(arguments.work)
