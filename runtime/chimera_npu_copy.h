@@ -398,6 +398,8 @@ void requireKnown(Machine &m, const uint8_t *bytes, int64_t count) {
 template <class T>
 void requireMode(Machine &m, CrMode mode) {
   bool narrows = mode == CRMODE_F32toF16_NONE || mode == CRMODE_F32toF16_RELU;
+  m.require(!std::is_same_v<T, int32_t> || mode == CRMODE_NONE,
+            "sums of bytes leave as they are");
   m.require(std::is_same_v<T, half> == narrows,
             "the mode does not give elements of the destination's type");
 }

@@ -286,8 +286,9 @@ LogicalResult KernelLowering::lowerDrain(MicroKernelOp kernel) {
   builder.setInsertionPoint(kernel);
   std::optional<Drain> how = findDrain(kernel);
   Type type = getElementTypeOrSelf(kernel.getOutputs()[0]);
-  if (!how || (!type.isF16() && !type.isF32()))
-    return fail("sums leave as neither f16 nor f32");
+  if (!how ||
+      (!type.isF16() && type != getElementTypeOrSelf(kernel.getInputs()[0])))
+    return fail("sums leave as neither what they are nor f16");
   SmallVector<AffineMap> maps = kernel.getMaps();
   FailureOr<Matrix> sums = getMatrix(kernel.getInputs()[0], maps[0], kernel),
                     result = getMatrix(kernel.getOutputs()[0], maps[1], kernel);
