@@ -429,6 +429,24 @@ __aicore__ inline void vbrcb(UB<T> d, UB<T> s, int64_t repeat) {
                 AscendC::BrcbRepeatParams(1, 8));
 }
 
+/// One repeat by itself has no distances.
+template <class T>
+__aicore__ inline void vnchwconv(UB<T> d, UB<T> s, int64_t repeat, int64_t dRep,
+                                 int64_t sRep, int64_t dRow, int64_t sRow) {
+  constexpr int64_t rows = 16, block = 32 / sizeof(T);
+  AscendC::LocalTensor<T> to[rows], from[rows];
+  for (int64_t row = 0; row < rows; ++row) {
+    to[row] = (d + row * dRow * block).tensor();
+    from[row] = (s + row * sRow * block).tensor();
+  }
+  AscendC::TransDataTo5HD<T>(
+      to, from,
+      AscendC::TransDataTo5HDParams(
+          false, false, detail::as<uint8_t>(repeat),
+          detail::as<uint16_t>(repeat == 1 ? 0 : dRep),
+          detail::as<uint16_t>(repeat == 1 ? 0 : sRep)));
+}
+
 #define CHIMERA_NPU_COMPARE(NAME, MODE)                                        \
   template <class T>                                                           \
   __aicore__ inline void NAME(UB<uint8_t> d, UB<T> s0, UB<T> s1,               \

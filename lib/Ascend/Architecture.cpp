@@ -64,6 +64,14 @@ bool ascend::selectsOn(Architecture architecture) {
   return chimera_npu::selectsOn(getRow(architecture));
 }
 
+bool ascend::keepsLanes(Architecture architecture) {
+  using chimera_npu::Op;
+  return llvm::any_of(ArrayRef{Op::vcgmax, Op::vcgadd, Op::vbrcb}, [&](Op op) {
+    return !chimera_npu::hasInstruction(getRow(architecture), op,
+                                        /*isHalf=*/false);
+  });
+}
+
 /// The instruction with that name, if there is one.
 static std::optional<chimera_npu::Op> findInstruction(StringRef name) {
   const auto *found = llvm::find_if(chimera_npu::kInstructions,
@@ -147,6 +155,10 @@ static std::pair<StringRef, Type> getInstruction(Operation *op) {
         return std::pair(StringRef("vbrcb"),
                          getElementType(broadcast.getDestination()));
       })
+      .Case([](TransposeOp transpose) {
+        return std::pair(StringRef("vnchwconv"),
+                         getElementType(transpose.getDestination()));
+      })
       .Case([](CompareOp compare) {
         return std::pair(stringifyCompareKind(compare.getKind()),
                          getElementType(compare.getLhs()));
@@ -192,7 +204,7 @@ std::optional<CoreKind> ascend::getCore(Operation *op) {
       })
       .Case<ClearOp, LoadOp, LoadTransposedOp, MadOp>(
           [](auto) { return CoreKind::Cube; })
-      .Case<VectorOp, ReduceOp, BroadcastOp, CompareOp, SelectOp,
+      .Case<VectorOp, ReduceOp, BroadcastOp, TransposeOp, CompareOp, SelectOp,
             SetVectorMaskOp, SubBlockIdxOp>(
           [](auto) { return CoreKind::Vector; })
       .Case<SetFlagOp, WaitFlagOp>(

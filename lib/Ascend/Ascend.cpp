@@ -192,6 +192,15 @@ LogicalResult BroadcastOp::verify() {
   return verifyVectors(*this, getDestination(), getSource());
 }
 
+LogicalResult TransposeOp::verify() {
+  for (auto distances : {getRows(), getRepeats()})
+    if (distances.size() != 2)
+      return emitOpError() << "needs distances for the destination and the "
+                              "source, got "
+                           << distances.size();
+  return verifyVectors(*this, getDestination(), getSource());
+}
+
 LogicalResult CompareOp::verify() {
   return verifyVectors(*this, getDestination(), {getLhs(), getRhs()});
 }

@@ -593,9 +593,12 @@ LogicalResult MatrixUnitAttr::verify(EmitError emitError, Type type,
 }
 
 LogicalResult BufferAttr::verify(EmitError emitError, StringRef name,
-                                 BufferRole, int64_t capacity) {
+                                 BufferRole holds, int64_t capacity,
+                                 bool lanes) {
   if (name.empty())
     return emitError() << "a buffer needs a name";
+  if (lanes && holds != BufferRole::Vectors)
+    return emitError() << "'" << name << "' has lanes, but holds no vectors";
   return verifyPositive(emitError, {{"capacity", capacity}});
 }
 

@@ -102,7 +102,7 @@ static model::Buffer getFigures(BufferAttr buffer) {
     llvm_unreachable("unknown role");
   };
   return {buffer.getName().str(), getRole(buffer.getHolds()),
-          buffer.getCapacity()};
+          buffer.getCapacity(), buffer.getLanes()};
 }
 
 static model::ThreadGroups getFigures(ThreadGroupsAttr groups) {

@@ -80,11 +80,11 @@ static constexpr StringLiteral kAscend910 = R"(#chimera.target<"ascend910",
      clock = 1000000000>],
   // [Ascend C]. The rates are the 310's in bytes per cycle [CANN]: 512 into L0A,
   // 256 into L0B and out of L0C, 128 from the UB to the L1; from memory as into
-  // the L1.
+  // the L1. Blocks of f32 are neither reduced nor spread.
   buffers = [<"L0A", holds = lhs, capacity = 65536>,
              <"L0B", holds = rhs, capacity = 65536>,
              <"L0C", holds = sums, capacity = 262144>,
-             <"UB", holds = vectors, capacity = 253952>],
+             <"UB", holds = vectors, capacity = 253952, lanes = true>],
   routes = [<"memory", "L1", bandwidth = 31250000000>,
             <"memory", "UB", bandwidth = 31250000000>,
             <"L1", "L0A", bandwidth = 512000000000>,

@@ -38,6 +38,7 @@ func.func @examples(%from: !ascend.ptr<gm, f16>, %bytes: index, %elements: index
   %s = ascend.address %bytes : !ascend.ptr<ub, f32>
   %t = ascend.address %bytes : !ascend.ptr<ub, f32>
   %u = ascend.address %bytes : !ascend.ptr<ub, f16>
+  %v = ascend.address %bytes : !ascend.ptr<ub, f16>
   // CPP: #pragma emit_insn dma_copy
   // CPP-NEXT: copy_gm_to_cbuf([[TILE]], [[FROM]],
   ascend.copy copy_gm_to_cbuf %tile, %from bursts %rows of %length every %gap, %block : !ascend.ptr<l1, f16>, !ascend.ptr<gm, f16>
@@ -98,6 +99,9 @@ func.func @examples(%from: !ascend.ptr<gm, f16>, %bytes: index, %elements: index
   // CPP: #pragma emit_insn vector_broadcast
   // CPP-NEXT: vbrcb(
   ascend.broadcast %d, %s repeat %count : !ascend.ptr<ub, f32>, !ascend.ptr<ub, f32>
+  // CPP: #pragma emit_insn vector_transpose
+  // CPP-NEXT: vnchwconv({{.*}}, 1, 16, 4, 1)
+  ascend.transpose %u, %v repeat %count rows [4, 1] repeats [1, 16] : !ascend.ptr<ub, f16>, !ascend.ptr<ub, f16>
   // CPP: #pragma emit_insn vector_select_cmp
   // CPP-NEXT: vcmpv_le({{.*}}, 1, 1, 8, 8)
   %bits = ascend.address %bytes : !ascend.ptr<ub, i8>

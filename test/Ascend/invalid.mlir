@@ -104,6 +104,14 @@ func.func @f(%a: !ascend.ptr<l1, f32>, %b: !ascend.ptr<ub, f32>, %n: index) {
 
 // -----
 
+func.func @transpose(%a: !ascend.ptr<ub, f16>, %n: index) {
+  // expected-error @below {{needs distances for the destination and the source, got 1}}
+  ascend.transpose %a, %a repeat %n rows [1] repeats [1, 16] : !ascend.ptr<ub, f16>, !ascend.ptr<ub, f16>
+  return
+}
+
+// -----
+
 func.func @f(%a: !ascend.ptr<ub, f32>, %b: !ascend.ptr<l0c, f32>, %m: !ascend.ptr<ub, i8>, %n: index) {
   // expected-error @below {{'ascend.compare' op source must be in ub, got l0c}}
   ascend.compare vcmpv_lt %m, %a, %b repeat %n : !ascend.ptr<ub, i8>, !ascend.ptr<ub, f32>, !ascend.ptr<l0c, f32>

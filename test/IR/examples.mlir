@@ -92,7 +92,7 @@
 
 // -----
 
-#attr = #chimera.buffer<"UB", holds = vectors, capacity = 262144>
+#attr = #chimera.buffer<"UB", holds = vectors, capacity = 262144, lanes = true>
 
 // -----
 

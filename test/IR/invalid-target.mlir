@@ -252,6 +252,11 @@
 
 // -----
 
+// expected-error @below {{'L0C' has lanes, but holds no vectors}}
+#attr = #chimera.buffer<"L0C", holds = sums, capacity = 64, lanes = true>
+
+// -----
+
 // expected-error @below {{a route must lead from one memory to another, got 'UB' twice}}
 #attr = #chimera.route<"UB", "UB", bandwidth = 1>
 

@@ -50,6 +50,9 @@ int64_t getNumCrossFlags(Architecture architecture);
 bool hasInfinities(Architecture architecture);
 /// True if each repeat of a selection can take bits of its own.
 bool selectsOn(Architecture architecture);
+/// True if the vector unit neither reduces blocks of f32 nor spreads their
+/// elements.
+bool keepsLanes(Architecture architecture);
 /// Bytes of main memory that move together: a shorter burst takes as long.
 int64_t getPieceBytes(Architecture architecture);
 /// Cycles that the vector unit takes for a repeat of the instruction, named as

@@ -332,6 +332,25 @@ def Ascend_BroadcastOp : Ascend_Op<"broadcast"> {
   let hasVerifier = 1;
 }
 
+def Ascend_TransposeOp : Ascend_Op<"transpose"> {
+  let summary = "the columns of 16 x 16 halves as rows";
+  let description = [{
+    `vnchwconv`: `repeat` times 16 rows of one block each. `rows` are the
+    distances from row to row, `repeats` those between repeats, in blocks, of the
+    destination and of the source.
+
+    Example: `ascend.transpose %u, %v repeat %count rows [4, 1] repeats [1, 16] : !ascend.ptr<ub, f16>, !ascend.ptr<ub, f16>`
+  }];
+  let arguments = (ins Ascend_PtrType:$destination, Ascend_PtrType:$source,
+                       Index:$repeat, DenseI64ArrayAttr:$rows,
+                       DenseI64ArrayAttr:$repeats);
+  let assemblyFormat = [{
+    $destination `,` $source `repeat` $repeat `rows` $rows `repeats` $repeats
+    attr-dict `:` type($destination) `,` type($source)
+  }];
+  let hasVerifier = 1;
+}
+
 def Ascend_CompareKind : Ascend_Enum<"CompareKind",
     "An instruction that compares", [
   I32EnumAttrCase<"Lt", 0, "vcmpv_lt">, I32EnumAttrCase<"Le", 1, "vcmpv_le">,

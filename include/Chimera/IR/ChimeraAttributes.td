@@ -471,13 +471,16 @@ def Chimera_BufferAttr : Chimera_Attr<"Buffer", "buffer"> {
     says whether these are the left (`lhs`) or right (`rhs`) operands of the
     matrix unit, its partial `sums`, or what the vector unit reads and writes
     (`vectors`). `capacity` in bytes. Programs place everything in it by
-    themselves; nothing else moves data into or out of it but a route.
+    themselves; nothing else moves data into or out of it but a route. With
+    `lanes` the vector unit neither combines the elements of a vector nor spreads
+    them over one: what rows are reduced to is found lane by lane, across vectors.
 
-    Example: `#chimera.buffer<"UB", holds = vectors, capacity = 262144>`
+    Example: `#chimera.buffer<"UB", holds = vectors, capacity = 262144, lanes = true>`
   }];
   let parameters = (ins StringRefParameter<"name of the memory">:$name,
-                        "::chimera::BufferRole":$holds, "int64_t":$capacity);
-  let assemblyFormat = "`<` $name `,` struct($holds, $capacity) `>`";
+                        "::chimera::BufferRole":$holds, "int64_t":$capacity,
+                        DefaultValuedParameter<"bool", "false">:$lanes);
+  let assemblyFormat = "`<` $name `,` struct($holds, $capacity, $lanes) `>`";
   let genVerifyDecl = 1;
 }
 

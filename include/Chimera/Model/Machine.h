@@ -149,6 +149,9 @@ struct Buffer {
   std::string name;
   Role role = Role::Vectors;
   int64_t capacityBytes = 0;
+  /// True if the vector unit neither combines the elements of a vector nor
+  /// spreads them over one, so that rows are reduced lane by lane.
+  bool keepsLanes = false;
 };
 
 /// A hardware path between two memories.

@@ -73,6 +73,17 @@ inline int64_t rowsOfVectorCore(int64_t rows) {
   return (rows + step - 1) / step * vectorCoreRows;
 }
 
+/// Where the vector unit keeps lanes apart, the rows of what is reduced lie
+/// along the lanes: a row of a column group has one lane each of 16 rows of the
+/// tile. It works on so many of them at a time, and has as much room for one
+/// number of each of `rows` rows, which takes `laneRowBytes`: a repeat for 16
+/// of them.
+inline constexpr int64_t laneRowBytes = 16;
+inline int64_t laneGroupRows(int64_t rows) {
+  constexpr int64_t least = 64, fractal = 16;
+  return std::max(least, (rows / 2 + fractal - 1) / fractal * fractal);
+}
+
 /// The steps in which the matrix unit takes a block: panels of `columns`, and
 /// in each the reduction, `depth` at a time. Half of an operand's memory takes
 /// a step while the other half is in use.
@@ -121,6 +132,12 @@ bool hasRoutes(const ChainProblem &problem, const Machine &machine);
 /// ReLU or a narrower type, a route out of the matrix unit of `machine` does.
 bool leavesByRoute(const Operator &op, const Machine &machine);
 
+/// True if the vector unit has the rows of `problem` along the lanes of
+/// vectors: it keeps lanes apart, rows are reduced, results are of 16 bits,
+/// which is what it transposes, and nothing that it reads would have to come
+/// transposed from main memory.
+bool runsInLanes(const ChainProblem &problem, const Machine &machine);
+
 /// What `schedule` moves along the routes of `machine`, if `hasRoutes`. Exact:
 /// equal to what the program counts that is made of it. The rules:
 ///
@@ -157,6 +174,11 @@ bool leavesByRoute(const Operator &op, const Machine &machine);
 /// - *Parts.* Where tasks share a softmax's columns, each leaves its sums, in
 ///   the type that they are added up in, and maximum and sum of each row, a
 ///   block each; a second kernel reads them all and does what is left.
+/// - *Lanes.* Where the vector unit keeps lanes apart, a softmax of which it
+///   reads nothing from main memory, and whose columns no tasks share, runs
+///   transposed (`runsInLanes`): on chip,
+///   and at the units, rows of tiles are columns, but for factors in main
+///   memory.
 /// - *Epilogues.* Their operands go from main memory to the vector unit's
 ///   memory, inside the innermost loop around the epilogue that affects them.
 /// - *Room.* A factor's tile is in the innermost level as often as the level

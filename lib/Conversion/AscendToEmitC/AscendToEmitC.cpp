@@ -330,6 +330,17 @@ void Pattern<BroadcastOp>::convert(BroadcastOp op, Adaptor adaptor,
 }
 
 template <>
+void Pattern<TransposeOp>::convert(TransposeOp op, Adaptor adaptor,
+                                   ConversionPatternRewriter &rewriter) const {
+  Call(rewriter, op.getLoc())
+      .with(adaptor.getOperands())
+      .withLiterals(op.getRepeats())
+      .withLiterals(op.getRows())
+      .emit("vnchwconv", "vector_transpose");
+  rewriter.eraseOp(op);
+}
+
+template <>
 void Pattern<CompareOp>::convert(CompareOp op, Adaptor adaptor,
                                  ConversionPatternRewriter &rewriter) const {
   Call(rewriter, op.getLoc())
@@ -659,16 +670,16 @@ struct ConvertAscendToEmitCPass
     populateArithToEmitCPatterns(converter, patterns);
     populateSCFToEmitCConversionPatterns(patterns, converter);
     populateFuncToEmitCPatterns(converter, patterns);
-    patterns
-        .add<Pattern<CopyOp>, Pattern<ClearOp>, Pattern<LoadOp>,
-             Pattern<LoadTransposedOp>, Pattern<VectorOp>, Pattern<ReduceOp>,
-             Pattern<BroadcastOp>, Pattern<CompareOp>, Pattern<SelectOp>,
-             Pattern<SetVectorMaskOp>, Pattern<SetFlagOp>, Pattern<WaitFlagOp>,
-             Pattern<PipeBarrierOp>, Pattern<SetCrossFlagOp>,
-             Pattern<WaitCrossFlagOp>, ValuePattern<AddressOp>, OffsetPattern,
-             ExtremumPattern<arith::MinSIOp, emitc::CmpPredicate::lt>,
-             ExtremumPattern<arith::MaxSIOp, emitc::CmpPredicate::gt>>(
-            converter, &context);
+    patterns.add<
+        Pattern<CopyOp>, Pattern<ClearOp>, Pattern<LoadOp>,
+        Pattern<LoadTransposedOp>, Pattern<VectorOp>, Pattern<ReduceOp>,
+        Pattern<BroadcastOp>, Pattern<TransposeOp>, Pattern<CompareOp>,
+        Pattern<SelectOp>, Pattern<SetVectorMaskOp>, Pattern<SetFlagOp>,
+        Pattern<WaitFlagOp>, Pattern<PipeBarrierOp>, Pattern<SetCrossFlagOp>,
+        Pattern<WaitCrossFlagOp>, ValuePattern<AddressOp>, OffsetPattern,
+        ExtremumPattern<arith::MinSIOp, emitc::CmpPredicate::lt>,
+        ExtremumPattern<arith::MaxSIOp, emitc::CmpPredicate::gt>>(converter,
+                                                                  &context);
     if (emit == AscendEmission::Nest)
       patterns.add<MadNestPattern>(converter, &context);
     else

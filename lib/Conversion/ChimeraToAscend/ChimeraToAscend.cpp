@@ -668,6 +668,13 @@ static std::string findMismatch(const model::Machine &machine,
     return llvm::formatv("its vectors have {0} numbers of f32, instructions "
                          "work on {1}",
                          machine.unit.lanes, lanes);
+  for (const model::Buffer &buffer : machine.buffers)
+    if (buffer.role == model::Buffer::Role::Vectors &&
+        buffer.keepsLanes != keepsLanes(cores.architecture))
+      return llvm::formatv("its vector unit {0} the lanes of vectors apart, "
+                           "instructions {1}",
+                           buffer.keepsLanes ? "keeps" : "does not keep",
+                           buffer.keepsLanes ? "do not" : "do");
   for (const Cube &cube : cores.cubes)
     if (std::string mismatch = findMismatch(cube, cores); !mismatch.empty())
       return mismatch;

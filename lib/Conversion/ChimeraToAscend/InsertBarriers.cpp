@@ -193,7 +193,8 @@ void Ordering::visit(Operation *op, Begun &begun) {
     return;
   }
   auto copy = dyn_cast<CopyOp>(op);
-  if (isa<VectorOp, ReduceOp, BroadcastOp, CompareOp, SelectOp>(op) ||
+  if (isa<VectorOp, ReduceOp, BroadcastOp, TransposeOp, CompareOp, SelectOp>(
+          op) ||
       (copy && copy.getKind() == CopyKind::MatrixCcToUbuf)) {
     visitInstruction(op, Pipe::V, getVectorAccesses(op), begun);
     return;

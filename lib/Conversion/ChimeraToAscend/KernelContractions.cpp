@@ -263,6 +263,13 @@ void KernelLowering::moveSums(const Matrix &sums, const Place &block,
   Value zero = code.number(0), one = code.number(1);
   Value rows = code.padded(code.number(sums.rows()));
   Value from = getAddress(code, block, zero), to = getTileAddress(sums);
+  if (inLanes) {
+    setFull(code, block, zero);
+    waitFull(code, block, zero);
+    moveSumsInLanes(sums, to, from, isAdded);
+    setFree(code, block, zero);
+    return;
+  }
   auto [between, number] =
       isAdded ? takeScratch() : std::pair<Value, unsigned>();
   setFull(code, block, zero);

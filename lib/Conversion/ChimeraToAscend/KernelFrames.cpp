@@ -104,8 +104,8 @@ Value KernelLowering::getLineStart(const Matrix &matrix) {
   const TileRef &tile = matrix.tile;
   int64_t apart = matrix.pitch() * padToFractal(tile.shape[matrix.columnDim]);
   Value start = code.number(0);
-  for (unsigned dim = matrix.columnDim; dim-- > 0;) {
-    if (dim == matrix.rowDim)
+  for (unsigned dim = tile.shape.size(); dim-- > 0;) {
+    if (dim == matrix.rowDim || dim == matrix.columnDim)
       continue;
     start = code.add(start, code.mul(code.number(tile.offsets[dim]), apart));
     apart *= tile.shape[dim];

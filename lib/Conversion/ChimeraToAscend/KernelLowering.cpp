@@ -152,6 +152,11 @@ LogicalResult KernelLowering::collect() {
         buffer.writers.push_back(kernel);
     }
   }
+  inLanes = canRunInLanes();
+  if (inLanes) {
+    maxLanes = maxGroupRows;
+    maxGroupRows = model::laneGroupRows(maxLanes);
+  }
   const size_t groups = model::vectorGroups(isCoupled());
   while (hasVectors() && scratch.size() < groups)
     addScratch();
@@ -235,9 +240,9 @@ LogicalResult KernelLowering::placeBuffer(Value root, Buffer &buffer) {
     int64_t numRows = type.getNumElements();
     if (!type.getElementType().isF32() || llvm::count_if(shape, isSide) > 1)
       return fail("a buffer has several rows of numbers, or not in f32");
-    buffer.place = places.allocate(Memory::UB, type.getElementType(),
-                                   rowsInUb(numRows) * blockBytes,
-                                   /*count=*/1, Pipe::V, Pipe::V);
+    buffer.place =
+        places.allocate(Memory::UB, type.getElementType(), bytesOfRows(numRows),
+                        /*count=*/1, Pipe::V, Pipe::V);
     return success();
   }
   if (shape.empty() || (buffer.kind == BufferKind::Tile &&
@@ -339,35 +344,59 @@ Value KernelLowering::getColumnNumbers() {
   builder.setInsertionPoint(tasks);
   columnNumbers =
       code.offset(getNumbers(), code.number(maxGroupRows * fractal / 2));
-  for (int64_t column = 0; column < fractal; ++column)
-    fillLanes(columnNumbers, int64_t(1) << column, column);
-  resetLanes();
+  if (inLanes)
+    numberBlocks(columnNumbers);
+  else
+    numberLanes(columnNumbers);
   return columnNumbers;
 }
 
-/// The number of each row in its block: eight rows one by one, and those after
-/// them as many more.
 Value KernelLowering::getRowNumbers() {
   if (rowNumbers)
     return rowNumbers;
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(tasks);
   rowNumbers = getNumbers();
+  if (inLanes)
+    numberLanes(rowNumbers);
+  else
+    numberBlocks(rowNumbers);
+  return rowNumbers;
+}
+
+/// One number after the other; in lanes those of all groups, each as often as a
+/// repeat has room for it.
+void KernelLowering::numberLanes(Value to) {
+  const uint64_t first = inLanes ? 0x0001000100010001 : 1;
+  for (int64_t lane = 0; lane < fractal; ++lane)
+    fillLanes(to, static_cast<int64_t>(first << lane), lane);
+  resetLanes();
+  if (inLanes)
+    countOn(to, fractal, maxLanes);
+}
+
+/// A block for each number: eight one by one, and those after them as many
+/// more.
+void KernelLowering::numberBlocks(Value to) {
   constexpr int64_t repeatRows = 8, blockElements = 8;
   constexpr int64_t block = 0xff;
   for (int64_t row = 0; row < repeatRows; ++row)
-    fillLanes(rowNumbers, block << (row * blockElements), row);
+    fillLanes(to, block << (row * blockElements), row);
   resetLanes();
+  countOn(to, repeatRows, maxGroupRows);
+}
+
+/// From one repeat of `count` numbers the ones after it, up to `last`.
+void KernelLowering::countOn(Value to, int64_t count, int64_t last) {
+  constexpr int64_t elements = 64;
   Value number = arith::ConstantOp::create(builder, code.loc,
-                                           builder.getF32FloatAttr(repeatRows));
-  for (int64_t row = repeatRows; row < maxGroupRows; row += repeatRows)
-    VectorOp::create(builder, code.loc, VectorKind::Adds,
-                     code.offset(rowNumbers, code.number(row * blockElements)),
-                     code.offset(rowNumbers, code.number((row - repeatRows) *
-                                                         blockElements)),
-                     number, code.number(1), ArrayRef<int64_t>{1, 1},
-                     ArrayRef<int64_t>{8, 8});
-  return rowNumbers;
+                                           builder.getF32FloatAttr(count));
+  for (int64_t first = count; first < last; first += count)
+    VectorOp::create(
+        builder, code.loc, VectorKind::Adds,
+        code.offset(to, code.number(first / count * elements)),
+        code.offset(to, code.number((first / count - 1) * elements)), number,
+        code.number(1), ArrayRef<int64_t>{1, 1}, ArrayRef<int64_t>{8, 8});
 }
 
 /// Writes `number` to the lanes of one repeat that have a bit in `lanes`.
@@ -494,15 +523,24 @@ FailureOr<Matrix> KernelLowering::getMatrix(Value value, AffineMap map,
   if (ShapedType::isDynamic(matrix.maxRows) ||
       ShapedType::isDynamic(matrix.maxColumns))
     return failure();
+  // In lanes, factors in memory alone are as the program has them.
+  bool isTransposed =
+      inLanes &&
+      (tile->isOnChip() || kernel.getKind() != MicroKernelKind::Contraction);
+  if (isTransposed && !matrix.rowLoop)
+    return failure();
   // On chip, parts are found by whole fractals.
+  unsigned groupDim = isTransposed ? matrix.rowDim : matrix.columnDim;
   if (tile->isOnChip() &&
       !isMultipleOf(sideOf(tile->getRootType().getElementType()),
-                    tile->offsets[matrix.columnDim]))
+                    tile->offsets[groupDim]))
     return failure();
   matrix.maxRows = padToFractal(matrix.maxRows);
   matrix.maxColumns = padToFractal(matrix.maxColumns);
   matrix.tile = std::move(*tile);
-  return matrix;
+  if (!isTransposed)
+    return matrix;
+  return matrix.transposed();
 }
 
 /// `kernel`, or the outermost loop around it over which `value` stays the same.
@@ -575,9 +613,10 @@ LogicalResult KernelLowering::lowerFill(MicroKernelOp kernel) {
   };
   if (buffer.kind == BufferKind::Rows) {
     Value address = getAddress(code, buffer.place, code.number(0));
-    int64_t numRows = rowsInUb(tile->getRootType().getNumElements());
-    constexpr int64_t rowsPerRepeat = 8;
-    fillFrom(address, code.number(numRows / rowsPerRepeat));
+    constexpr int64_t repeatBytes = 8 * blockBytes;
+    fillFrom(address,
+             code.number(bytesOfRows(tile->getRootType().getNumElements()) /
+                         repeatBytes));
     return success();
   }
   FailureOr<Matrix> matrix =
@@ -586,6 +625,8 @@ LogicalResult KernelLowering::lowerFill(MicroKernelOp kernel) {
     return fail("what is filled is no matrix");
   Value address = getTileAddress(*matrix);
   constexpr int64_t rowsPerRepeat = 4;
+  if (inLanes && matrix->maxRows / rowsPerRepeat > maxRepeat)
+    return fail("a tile has more rows than one instruction takes");
   int64_t pitch = pitchInUb(*matrix);
   Value rows =
       isMixed ? code.number(pitch) : code.padded(code.number(matrix->rows()));

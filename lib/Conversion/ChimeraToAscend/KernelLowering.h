@@ -55,6 +55,16 @@ struct Matrix {
   /// The largest extents, rounded up to fractals.
   int64_t maxRows = 0, maxColumns = 0;
 
+  /// The same with rows for columns, if it is of no single row.
+  Matrix transposed() const {
+    Matrix other = *this;
+    std::swap(other.rowDim, other.columnDim);
+    other.rowLoop = columnLoop;
+    other.columnLoop = *rowLoop;
+    std::swap(other.maxRows, other.maxColumns);
+    return other;
+  }
+
   mlir::OpFoldResult rows() const { return tile.sizes[rowDim]; }
   mlir::OpFoldResult columns() const { return tile.sizes[columnDim]; }
   /// Rows from one column group of the whole buffer to the next, on chip.
@@ -226,14 +236,27 @@ private:
   void fillLanes(mlir::Value to, int64_t lanes, double number);
   /// Lets those elements of a repeat take part that have a bit, 64 in each.
   void setLanes(int64_t high, int64_t low);
+  void setFirstLanes(mlir::Value count);
   void resetLanes() { setLanes(-1, -1); }
   /// The address of a free one and its number.
   std::pair<mlir::Value, unsigned> takeScratch(mlir::Type type = {});
   mlir::Value getNumbers();
   /// Where the numbers 0, 1, ... are: of the columns of a group, one after the
-  /// other, or of rows, a block for each.
+  /// other, or of rows, a block for each; in lanes the other way round.
   mlir::Value getColumnNumbers();
   mlir::Value getRowNumbers();
+  void numberLanes(mlir::Value to);
+  void numberBlocks(mlir::Value to);
+  void countOn(mlir::Value to, int64_t count, int64_t last);
+  // KernelLanes.cpp: rows along the lanes of vectors.
+  bool canRunInLanes();
+  void moveSumsInLanes(const Matrix &sums, mlir::Value to, mlir::Value from,
+                       bool isAdded);
+  /// Bytes that one number for each of `count` rows takes in UB.
+  int64_t bytesOfRows(int64_t count) const {
+    return inLanes ? padToFractal(count) * model::laneRowBytes
+                   : rowsInUb(count) * blockBytes;
+  }
   void releaseScratch(unsigned number) { scratch[number].isTaken = false; }
 
   bool has(llvm::StringRef instruction, mlir::Type type) const {
@@ -367,6 +390,9 @@ private:
   Architecture architecture;
   /// True if the cube unit takes part, and if cores of both kinds do.
   bool hasProducts = true, isMixed = false;
+  /// True if rows lie along the lanes of vectors: tiles on chip, and what is
+  /// done element by element, are transposed.
+  bool inLanes = false;
   llvm::SmallVector<Exchange> exchanges;
   llvm::SmallVector<Workspace> workspaces;
   int64_t numCrossFlags = 0;
@@ -381,8 +407,9 @@ private:
   llvm::SmallVector<MicroKernelOp> kernels;
   llvm::SmallVector<Scratch> scratch;
   mlir::Value numbers, columnNumbers, rowNumbers;
-  /// The most rows of a column group, rounded up.
-  int64_t maxGroupRows = 0;
+  /// The most rows of a column group, rounded up; in lanes those of a part of
+  /// one, and the most rows that lie in lanes.
+  int64_t maxGroupRows = 0, maxLanes = 0;
   /// What the cube unit multiplies, for all contractions.
   Place lhs, rhs;
   int64_t lhsBytes = 0, rhsBytes = 0;

@@ -163,6 +163,8 @@ void VectorCode::emitBinary(VectorKind kind, Value to, Operand a, Operand b) {
     emitPlain(kind, to, a.value, b.value, shape);
     return;
   }
+  if (lowering.inLanes)
+    return emitBinaryInLanes(kind, to, a, b);
   // Of a group's two columns of blocks one at a time: beside it, the same block
   // of a bias for all rows, or the one block of each row.
   auto distance = [](const Operand &operand) -> int64_t {
@@ -341,6 +343,8 @@ void VectorCode::emitLogical(bool isAnd, Operand to, Operand a, Operand b) {
 
 /// The number of each row or column of the tile.
 VectorCode::Operand VectorCode::emitIndex(IndexOp op) {
+  if (lowering.inLanes)
+    return emitIndexInLanes(op);
   if (rowLoop == op.getDim()) {
     Value numbers = lowering.getRowNumbers();
     if (!firstRow)

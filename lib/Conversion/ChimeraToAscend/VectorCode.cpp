@@ -12,8 +12,6 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
 
-#include <cmath>
-
 using namespace mlir;
 using namespace chimera;
 using namespace chimera::ascend;
@@ -94,6 +92,8 @@ Value VectorCode::getDestination(Operation &op) {
     if (isRows)
       return access.address;
     inPlace[&op] = number;
+    if (lowering.inLanes)
+      return locateInLanes(access);
     return code.offset(access.address,
                        code.mul(current, lowering.pitchInUb(access.matrix)));
   }
@@ -128,6 +128,8 @@ LogicalResult VectorCode::findSides() {
     if (failed(matrix))
       return lowering.fail("the result of an elementwise operation is no "
                            "matrix");
+    if (lowering.inLanes)
+      matrix = matrix->transposed();
     rowLoop = matrix->rowLoop;
     columnLoop = matrix->columnLoop;
     maxRows = matrix->maxRows;
@@ -229,8 +231,11 @@ LogicalResult VectorCode::prepareMoved(unsigned number, Access &access) {
   if (!type.isF16() && !type.isF32())
     return lowering.fail("an elementwise operation reads or makes numbers that "
                          "are neither f16 nor f32");
+  // Rows leave as rows.
   if (failed(!isOnChip && isResult
-                 ? lowering.checkStore(kernel, access.matrix)
+                 ? lowering.checkStore(kernel, lowering.inLanes
+                                                   ? access.matrix.transposed()
+                                                   : access.matrix)
                  : success(isOnChip ||
                            succeeded(lowering.checkCopies(access.matrix)))))
     return failure();
@@ -241,8 +246,16 @@ LogicalResult VectorCode::prepareMoved(unsigned number, Access &access) {
     access.exchange = lowering.makeExchange(
         kernel, type, access.matrix.maxRows * access.matrix.maxColumns,
         CoreKind::Vector, Pipe::MTE3, Pipe::MTE2);
+  int64_t elements = maxRows * fractal, count = groupPlaces();
+  if (lowering.inLanes && isOnChip) {
+    elements = groupRows() * fractal;
+    count = 2;
+  } else if (lowering.inLanes) {
+    elements = maxColumns * fractal;
+    count = maxRows > fractal ? 2 : 1;
+  }
   access.place = lowering.places.allocate(
-      Memory::UB, type, maxRows * fractal * getBytes(type), groupPlaces(),
+      Memory::UB, type, elements * getBytes(type), count,
       isResult ? Pipe::V : Pipe::MTE2, isResult ? Pipe::MTE3 : Pipe::V,
       /*isFilledOnce=*/false, number);
   return success();
@@ -281,8 +294,11 @@ LogicalResult VectorCode::prepareOperand(unsigned number) {
     return bringColumns(number, access);
   }
   FailureOr<Matrix> matrix = lowering.getMatrix(operand, map, kernel);
-  if (failed(matrix) || matrix->rowLoop != rowLoop ||
-      matrix->columnLoop != *columnLoop)
+  auto hasSides = [&](const Matrix &own) {
+    return own.rowLoop == rowLoop && own.columnLoop == *columnLoop;
+  };
+  if (failed(matrix) ||
+      !hasSides(lowering.inLanes ? matrix->transposed() : *matrix))
     return lowering.fail("an elementwise operation reads a tile of another "
                          "shape, or transposed");
   access.matrix = *matrix;
@@ -350,7 +366,7 @@ LogicalResult VectorCode::prepare() {
   numOutputs = kernel.getOutputs().size();
   if (failed(findSides()))
     return failure();
-  if (maxRows / groupRowsPerRepeat > maxRepeat)
+  if (groupRows() / groupRowsPerRepeat > maxRepeat)
     return lowering.fail("a tile has more rows than one instruction takes");
   accesses.resize(kernel->getNumOperands());
   for (unsigned number = 0; number < accesses.size(); ++number)
@@ -367,6 +383,8 @@ LogicalResult VectorCode::prepare() {
 VectorCode::Operand VectorCode::readGroup(const Access &access, Value column,
                                           Value slot) {
   using Kind = Access::Kind;
+  if (lowering.inLanes)
+    return readInLanes(access);
   const Matrix &matrix = access.matrix;
   Value zero = code.number(0), one = code.number(1);
   switch (access.kind) {
@@ -494,6 +512,8 @@ LogicalResult VectorCode::writeGroup(unsigned output, Value column,
   unsigned number = kernel.getInputs().size() + output;
   const Access &access = accesses[number];
   Value yielded = kernel.getBody().front().getTerminator()->getOperand(output);
+  if (lowering.inLanes)
+    return writeInLanes(access, yielded, slot);
   Operand value = getOperand(yielded);
   if (value.shape == Shape::Number)
     return lowering.fail("the result of an elementwise operation does not "
@@ -669,7 +689,10 @@ LogicalResult VectorCode::emitRows() {
 
 LogicalResult VectorCode::emitGroup(Value column, bool isEdge) {
   current = column;
-  Value slot = code.rem(code.div(column, fractal), 2);
+  Value number = code.div(column, fractal);
+  if (lowering.inLanes)
+    number = code.add(number, code.div(part.first, groupRows()));
+  Value slot = code.rem(number, 2);
   Block &body = kernel.getBody().front();
   for (auto [number, access] : llvm::enumerate(accesses)) {
     BlockArgument argument = body.getArgument(number);
@@ -682,7 +705,10 @@ LogicalResult VectorCode::emitGroup(Value column, bool isEdge) {
       return entry.combiner == &op;
     });
     if (reduction != reductions.end()) {
-      accumulate(*reduction, column, isEdge);
+      if (lowering.inLanes)
+        accumulateInLanes(*reduction);
+      else
+        accumulate(*reduction, column, isEdge);
       continue;
     }
     if (matchPattern(&op, m_Constant()) || done.contains(&op))
@@ -711,12 +737,14 @@ LogicalResult VectorCode::emitGroup(Value column, bool isEdge) {
 LogicalResult VectorCode::emitGroups() {
   for (Reduction &reduction : reductions) {
     reduction.group = temporary();
-    dup(reduction.group,
-        reduction.isMaximum ? lowering.getNumber(-INFINITY) : 0);
+    if (!lowering.inLanes)
+      dup(reduction.group, getStart(reduction));
   }
   for (const auto &[address, number] : taken)
     kept[address] = number;
   taken.clear();
+  if (lowering.inLanes)
+    return emitInLanes();
   LogicalResult result = success();
   auto emitUpTo = [&](Value first, Value last, bool isEdge) {
     code.loop(first, last, fractal, [&](Value column) {

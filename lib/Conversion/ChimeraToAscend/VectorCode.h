@@ -28,6 +28,8 @@
 
 #include "KernelLowering.h"
 
+#include <limits>
+
 namespace chimera {
 struct OddRational;
 } // namespace chimera
@@ -92,6 +94,12 @@ private:
     mlir::Value group, state;
   };
 
+  /// What `reduction` starts from.
+  double getStart(const Reduction &reduction) const {
+    return reduction.isMaximum
+               ? lowering.getNumber(-std::numeric_limits<double>::infinity())
+               : 0;
+  }
   mlir::LogicalResult prepare();
   mlir::LogicalResult findSides();
   mlir::LogicalResult prepareOperand(unsigned number);
@@ -135,6 +143,25 @@ private:
   Operand takeOver(const Access &access, mlir::Value column, mlir::Value slot);
   void closeExchanges();
   bool mayHaveNoRows();
+
+  // VectorLanes.cpp: rows along lanes.
+  mlir::Value locateInLanes(const Access &access);
+  Operand readInLanes(const Access &access);
+  mlir::LogicalResult writeInLanes(const Access &access, mlir::Value yielded,
+                                   mlir::Value slot);
+  /// True of a result that goes to memory, where rows are rows.
+  bool leavesInRows(const Access &access) const {
+    return access.kind == Access::Kind::Result &&
+           !access.matrix.tile.isOnChip();
+  }
+  /// Of the two places for rows that leave, the one for this group.
+  mlir::Value slotInLanes() { return code.rem(code.div(current, fractal), 2); }
+  void storeInLanes(const Access &access);
+  void accumulateInLanes(const Reduction &reduction);
+  void finishInLanes(const Reduction &reduction);
+  mlir::LogicalResult emitInLanes();
+  Operand emitIndexInLanes(IndexOp op);
+  void emitBinaryInLanes(VectorKind kind, mlir::Value to, Operand a, Operand b);
 
   mlir::LogicalResult emitRows();
   mlir::LogicalResult emitGroups();
@@ -200,9 +227,16 @@ private:
   mlir::Value asNumber(double number);
   /// One group moves while another is worked on, if there are several.
   int64_t groupPlaces() const { return maxColumns > fractal ? 2 : 1; }
+  /// Rows of what is worked on at once, in UB.
+  int64_t groupRows() const {
+    return lowering.inLanes ? model::laneGroupRows(maxRows) : maxRows;
+  }
   mlir::Value repeats(Shape shape) {
-    return code.div(rows,
-                    shape == Shape::Rows ? blockElements : groupRowsPerRepeat);
+    if (lowering.inLanes && shape == Shape::Rows)
+      return code.div(rows, fractal);
+    bool isBlock = shape == (lowering.inLanes ? Shape::Columns : Shape::Rows);
+    return code.div(lowering.inLanes ? part.rows : rows,
+                    isBlock ? blockElements : groupRowsPerRepeat);
   }
 
   /// Elements of f32 in a block and in a repeat.
@@ -234,8 +268,14 @@ private:
   llvm::DenseMap<mlir::Value, Operand> operands;
   /// What has been computed before the groups.
   llvm::SmallPtrSet<mlir::Operation *, 8> done;
-  /// Column of the group that is written now.
+  /// Column of the group that is written now; in lanes the first row of it.
   mlir::Value current;
+  /// In lanes, of the columns the part that is worked on now: where it begins,
+  /// how many there are, and these rounded up.
+  struct Part {
+    mlir::Value first, count, rows;
+  };
+  Part part;
   /// Places of groups that are read where they are, until the group is done.
   llvm::SmallVector<std::pair<Place, mlir::Value>> inUse;
   /// Operations whose results are where the tile with that number is.

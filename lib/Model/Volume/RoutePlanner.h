@@ -89,16 +89,19 @@ private:
                          int64_t columns) const;
   int64_t roomOfStates(unsigned op, int64_t rows) const;
   void planParts(llvm::StringRef from);
+  void planLanes(unsigned op, size_t depth);
 
   const ChainProblem &problem;
   const Machine &machine;
   const Schedule &schedule;
   MaskedTiles tiles;
+  /// Tasks that share the columns of a softmax, of the last operator.
+  int64_t parts;
+  /// True if tiles are transposed on chip.
+  bool inLanes;
   int64_t tasks = 1;
   /// True if a core has several tasks.
   bool isRepeated = false;
-  /// Tasks that share the columns of a softmax, of the last operator.
-  int64_t parts = 1;
   /// What the kernel that combines them takes of the vector unit's memory.
   int64_t roomOfSecond = 0;
   /// Of the largest column group.

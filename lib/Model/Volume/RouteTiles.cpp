@@ -90,6 +90,9 @@ RoutePlanner::Sides RoutePlanner::sidesOf(const Access &access,
   for (size_t index = 0; index < last; ++index)
     if (sizes[loopAt(index)].front().size > 1 && !isTap(problem, loopAt(index)))
       sides.rows = loopAt(index);
+  // Factors in main memory alone are as the program has them.
+  if (inLanes && problem.tensors[access].role != Role::Input)
+    return {sides.columns, *sides.rows};
   return sides;
 }
 

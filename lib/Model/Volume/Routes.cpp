@@ -30,12 +30,13 @@ static constexpr int64_t sumBytes = 4, halfBytes = 2, repeatSums = 64,
 RoutePlanner::RoutePlanner(const ChainProblem &problem, const Machine &machine,
                            const Schedule &schedule, int64_t threads)
     : problem(problem), machine(machine), schedule(schedule),
-      tiles(problem, schedule) {
+      tiles(problem, schedule),
+      parts(countSplitParts(problem, schedule, tiles.getTree())),
+      inLanes(parts == 1 && runsInLanes(problem, machine)) {
   for (const NestLoop &loop :
        ArrayRef(tiles.getTree().loops).take_front(schedule.numParallel))
     tasks *= divideCeilSigned(problem.loops[loop.loop].extent, loop.tile);
   isRepeated = tasks > threads;
-  parts = countSplitParts(problem, schedule, tiles.getTree());
   if (readsWindows(problem))
     for (unsigned op = 0; op < problem.operators.size(); ++op)
       addLines(op);
@@ -287,6 +288,31 @@ void RoutePlanner::planVectors(unsigned op, size_t depth) {
   use(nameOf(Buffer::Role::Vectors), bytes);
 }
 
+/// The same where rows lie along lanes.
+void RoutePlanner::planLanes(unsigned op, size_t depth) {
+  const Operator &description = problem.operators[op];
+  const Access &output = description.output;
+  Sizes sizes = tiles.sizesAfter(op, depth);
+  Sides sides = sidesOf(output, sizes);
+  int64_t rows =
+      alignTo(sizes[sides.columns].front().size, machine.matrix->columns);
+  int64_t groupElements = laneGroupRows(rows) * machine.matrix->columns;
+  mostGroupElements = std::max(mostGroupElements, groupElements);
+  // Parts of a group go on; as rows they leave with the whole group.
+  const Tensor &tensor = problem.tensors[output];
+  int64_t elements =
+      tensor.role == Role::Intermediate
+          ? 2 * groupElements
+          : std::min<int64_t>(rows / machine.matrix->columns, 2) *
+                machine.matrix->columns *
+                alignTo(rowsOf(sides, sizes), machine.matrix->rows);
+  int64_t bytes = staysAtUnit(op) ? 0 : elements * tensor.elementBytes;
+  if (leavesByBlocks(op))
+    bytes += room(output, sizes) * sumBytes;
+  int64_t numStates = description.states.size() * (leavesByBlocks(op) ? 2 : 1);
+  use(nameOf(Buffer::Role::Vectors), bytes + numStates * rows * laneRowBytes);
+}
+
 /// How what an operator has made goes on.
 void RoutePlanner::planResult(unsigned op) {
   const Operator &description = problem.operators[op];
@@ -319,7 +345,9 @@ void RoutePlanner::planResult(unsigned op) {
            leavesByBlocks(op) || staysAtUnit(op) ||
            (hasVectorsAtUnit() &&
             !hasRoute(sums, isIntermediate ? level() : Machine::mainMemory));
-  if (hasVectorsAtUnit() || passesVectors)
+  if (inLanes)
+    planLanes(op, depth);
+  else if (hasVectorsAtUnit() || passesVectors)
     planVectors(op, depth);
   else if (isInParts)
     use(vectors, roomOfStates(op, rowsInVectors(rowsOf(sides, sizes))));
@@ -544,6 +572,24 @@ bool chimera::model::hasRoutes(const ChainProblem &problem,
                return isPlain(input) || isImage(problem, op, input);
              })));
   });
+}
+
+bool chimera::model::runsInLanes(const ChainProblem &problem,
+                                 const Machine &machine) {
+  bool keepsLanes = any_of(
+      machine.buffers, [](const Buffer &entry) { return entry.keepsLanes; });
+  auto isInside = [&](const Access &access) {
+    return problem.tensors[access].role == Role::Intermediate;
+  };
+  return keepsLanes && !readsWindows(problem) &&
+         any_of(problem.operators,
+                [](const Operator &op) { return !op.states.empty(); }) &&
+         all_of(problem.operators, [&](const Operator &op) {
+           return op.output.indices.size() > 1 &&
+                  (isInside(op.output) ||
+                   problem.tensors[op.output].elementBytes == halfBytes) &&
+                  all_of(op.epilogue, isInside);
+         });
 }
 
 bool chimera::model::leavesByRoute(const Operator &op, const Machine &machine) {

@@ -1,17 +1,17 @@
 // What the pages of an architecture do not have is refused, with the reason.
 //
 // RUN: %python -c "import sys; sys.path.insert(0, '%chimera_src_root/test/Integration/Ascend'); import attention; print(attention.Attention(2, 32, 64, 32).program())" > %t.attention.mlir
-// RUN: chimera-opt %t.attention.mlir --chimera-ascend-pipeline=target=ascend910 | FileCheck %s --check-prefix=SOFTMAX
 // RUN: chimera-opt %t.attention.mlir --chimera-ascend-pipeline=target=ascend910b | FileCheck %s --check-prefix=SOFTMAX-SPLIT
 // RUN: %python -c "import sys; sys.path.insert(0, '%chimera_src_root/test/Integration/Ascend'); import attention; print(attention.Attention(2, 32, 64, 32, mask='full').program())" > %t.masked.mlir
+// RUN: chimera-opt %t.masked.mlir --chimera-ascend-pipeline=target=ascend910 | FileCheck %s --check-prefix=SOFTMAX
 // RUN: chimera-opt %t.masked.mlir --chimera-ascend-pipeline=target=ascend910b | FileCheck %s --check-prefix=MASKED-SPLIT
 // RUN: chimera-opt %t.attention.mlir --chimera-ascend-pipeline=target=ascend310p -o /dev/null
 // RUN: chimera-opt %s --split-input-file --chimera-ascend-pipeline="target=ascend910 required=false" --remarks-filter=chimera -o /dev/null 2>&1 | FileCheck %s --check-prefix=OLDER
 // RUN: chimera-opt %s --split-input-file --chimera-ascend-pipeline="target=ascend910b required=false" --remarks-filter=chimera -o %t 2>&1 | FileCheck %s --check-prefix=SPLIT
 // RUN: FileCheck %s --check-prefix=CODE < %t
 
-// Rows are reduced by sums of repeats of which one block, or one element, takes
-// part; a maximum starts from the least number that there is.
+// A mask in memory is not transposed: rows are reduced by sums of repeats of which
+// one block, or one element, takes part; a maximum starts from the least number that there is.
 // SOFTMAX-NOT: INFINITY
 // SOFTMAX-DAG: vcadd"
 // SOFTMAX-DAG: -3.40282347e+38f

@@ -48,10 +48,13 @@ CHAINS = [
                                  Layer(20, 3, 2, padding=1)]),
     # Keys that cores share, and the kernel that combines what they leave.
     Attention(2, 1, 1500, 48),
+    # With queries along the lanes of vectors.
+    Attention(2, 70, 301, 48, causal=True),
 ]
 # What each of them is compiled for.
 TARGETS = ["ascend310p"] * 5 + ["ascend910", "ascend910b", "ascend310p", "ascend310p",
-                                "ascend910", "ascend910b", "ascend910"]
+                                "ascend910", "ascend910b", "ascend910",
+           "ascend910"]
 # Between cores: what vector cores do after one product and before another.
 MIXED_CHAINS = [
     Chain(1, 96, 80, [Stage(70, bias=True, activation="gelu"),
@@ -122,6 +125,8 @@ def swap_layout(lines: list, generator: random.Random):
             changes.append((i, exchange(line, 2, 3)))
         elif "copy_gm_to_" in line or "copy_ubuf_to_gm(" in line:
             changes.append((i, exchange(line, 4, 5)))
+        elif "vnchwconv(" in line:
+            changes += [(i, exchange(line, 3, 4)), (i, exchange(line, 5, 6))]
         elif "copy_ubuf_to_cbuf(" in line:
             # One burst as many, which do not follow each other any more.
             changes.append((i, exchange(line, 2, 3).replace(", 0);", ", 1);")))

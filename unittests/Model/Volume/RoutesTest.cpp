@@ -541,4 +541,43 @@ TEST(Routes, ReadsWholeBursts) {
   EXPECT_EQ(bytesFor(32) - bytesFor(1), 64 * 8 * 2);
 }
 
+// Queries along the lanes of vectors: keys and values are left operands, which
+// have the rows of tiles, queries and probabilities the right ones.
+TEST(Routes, TransposesWhatIsReducedInLanes) {
+  AttentionSizes sizes;
+  sizes.heads = sizes.queries = 1;
+  sizes.m = sizes.k = sizes.n = 64;
+  sizes.l = 512;
+  sizes.isOnline = true;
+  ChainProblem problem = makeAttention(sizes);
+  for (Tensor &tensor : problem.tensors) {
+    tensor.elementBytes = 2;
+    if (tensor.role != Role::Input)
+      tensor.accumulatorBytes = 4;
+  }
+  constexpr LoopId rows = 2;
+  Schedule schedule = makeSchedule({{rows, 64}}, 1);
+  Machine machine = makeMachine();
+  EXPECT_FALSE(runsInLanes(problem, machine));
+  RoutePlan plan = planRoutes(problem, machine, schedule, 32);
+  EXPECT_EQ(bytesOn(plan, "L1", "A"), (64 * 64 + 64 * 512) * 2);
+  EXPECT_EQ(bytesOn(plan, "L1", "B"), 2 * 512 * 64 * 2);
+
+  machine.buffers[3].keepsLanes = true;
+  EXPECT_TRUE(runsInLanes(problem, machine));
+  plan = planRoutes(problem, machine, schedule, 32);
+  EXPECT_EQ(plan.obstacle, "");
+  EXPECT_EQ(bytesOn(plan, "L1", "A"), 2 * 512 * 64 * 2);
+  EXPECT_EQ(bytesOn(plan, "L1", "B"), (64 * 64 + 64 * 512) * 2);
+  // Scores, parts of probabilities and rows of the result twice each, two
+  // numbers for each query, and groups to work with.
+  EXPECT_EQ(bytesIn(plan, "V"), 64 * 512 * 4 + 2 * 64 * 16 * 2 +
+                                    2 * 16 * 64 * 2 + 2 * 64 * 16 +
+                                    10 * 64 * 16 * 4);
+
+  // A bias would have to come transposed.
+  problem.operators[0].epilogue.push_back(problem.operators[0].inputs[0]);
+  EXPECT_FALSE(runsInLanes(problem, machine));
+}
+
 } // namespace

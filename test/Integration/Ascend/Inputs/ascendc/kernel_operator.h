@@ -77,6 +77,7 @@ inline constexpr uint64_t MASK_PLACEHOLDER = 0;
 
 template <class T>
 struct LocalTensor {
+  LocalTensor();
   LocalTensor(TPosition, uint32_t, uint32_t);
 };
 template <class T>
@@ -196,6 +197,10 @@ struct UnaryRepeatParams {
 struct BrcbRepeatParams {
   BrcbRepeatParams(uint16_t dstBlkStride, uint16_t dstRepStride);
 };
+struct TransDataTo5HDParams {
+  TransDataTo5HDParams(bool dstHighHalf, bool srcHighHalf, uint8_t repeatTimes,
+                       uint16_t dstRepStride, uint16_t srcRepStride);
+};
 #define BINARY(NAME)                                                           \
   template <class T, bool isSetMask = true>                                    \
   void NAME(const LocalTensor<T> &dst, const LocalTensor<T> &src0,             \
@@ -248,6 +253,10 @@ void Duplicate(const LocalTensor<T> &dst, const T &scalar, uint64_t mask,
 template <class T>
 void Brcb(const LocalTensor<T> &dst, const LocalTensor<T> &src,
           uint8_t repeatTime, const BrcbRepeatParams &params);
+template <class T>
+void TransDataTo5HD(const LocalTensor<T> (&dstLocalList)[16],
+                    const LocalTensor<T> (&srcLocalList)[16],
+                    const TransDataTo5HDParams &params);
 template <class T, class U, bool isSetMask = true>
 void Compare(const LocalTensor<U> &dst, const LocalTensor<T> &src0,
              const LocalTensor<T> &src1, CMPMODE mode, uint64_t mask,
