@@ -176,9 +176,8 @@ bool runsInLanes(const ChainProblem &problem, const Machine &machine);
 ///   block each; a second kernel reads them all and does what is left.
 /// - *Lanes.* Where the vector unit keeps lanes apart, a softmax of which it
 ///   reads nothing from main memory, and whose columns no tasks share, runs
-///   transposed (`runsInLanes`): on chip,
-///   and at the units, rows of tiles are columns, but for factors in main
-///   memory.
+///   transposed (`runsInLanes`): on chip, and at the units, rows of tiles are
+///   columns, but for factors in main memory.
 /// - *Epilogues.* Their operands go from main memory to the vector unit's
 ///   memory, inside the innermost loop around the epilogue that affects them.
 /// - *Room.* A factor's tile is in the innermost level as often as the level

@@ -308,7 +308,7 @@ void RoutePlanner::planLanes(unsigned op, size_t depth) {
                 alignTo(rowsOf(sides, sizes), machine.matrix->rows);
   int64_t bytes = staysAtUnit(op) ? 0 : elements * tensor.elementBytes;
   if (leavesByBlocks(op))
-    bytes += room(output, sizes) * sumBytes;
+    bytes += roomOfSums(output, sizes) * sumBytes;
   int64_t numStates = description.states.size() * (leavesByBlocks(op) ? 2 : 1);
   use(nameOf(Buffer::Role::Vectors), bytes + numStates * rows * laneRowBytes);
 }
