@@ -62,10 +62,11 @@ void VectorCode::emitScalar(VectorKind kind, Value to, Value from, Value number,
 
 /// A bit for each element. Where all repeats of a selection take the same bits,
 /// those of each repeat are a block of their own.
-void VectorCode::compare(CompareKind kind, Value bits, Value a, Value b,
+void VectorCode::compare(CompareKind kind, Value bits, Operand a, Operand b,
                          Shape shape) {
   if (selectsOn(lowering.architecture)) {
-    CompareOp::create(builder, code.loc, kind, bits, a, b, repeats(shape));
+    CompareOp::create(builder, code.loc, kind, bits, a.value, b.value,
+                      repeats(shape));
     return;
   }
   Value one = code.number(1);
@@ -73,7 +74,8 @@ void VectorCode::compare(CompareKind kind, Value bits, Value a, Value b,
     Value first = code.mul(repeat, repeatElements);
     CompareOp::create(builder, code.loc, kind,
                       code.offset(bits, code.mul(repeat, blockBytes)),
-                      code.offset(a, first), code.offset(b, first), one);
+                      locateRepeat(a, first, shape),
+                      locateRepeat(b, first, shape), one);
   });
 }
 
@@ -287,8 +289,8 @@ FailureOr<VectorCode::Operand> VectorCode::emitCompare(Operation &op, Operand a,
                 b.shape != Shape::Group && b.shape != Shape::Columns;
   Shape shape = isRows ? Shape::Rows : Shape::Group;
   Value bits = temporary(builder.getI8Type());
-  Operand left = asShape(a, shape), right = asShape(b, shape);
-  compare(*kind, bits, left.value, right.value, shape);
+  Operand left = asRepeats(a, shape), right = asRepeats(b, shape);
+  compare(*kind, bits, left, right, shape);
   drop(left, a);
   drop(right, b);
   return Operand{shape, bits, /*isMask=*/true};
@@ -306,7 +308,7 @@ VectorCode::Operand VectorCode::emitSelect(Operand condition, Operand a,
     dup(zeros, 0, shape);
     bits = temporary(builder.getI8Type());
     Operand numbers = asShape(condition, shape);
-    compare(CompareKind::Ne, bits, numbers.value, zeros, shape);
+    compare(CompareKind::Ne, bits, numbers, {shape, zeros}, shape);
     release(zeros);
     drop(numbers, condition);
   }

@@ -161,6 +161,8 @@ private:
   void finishInLanes(const Reduction &reduction);
   mlir::LogicalResult emitInLanes();
   Operand emitIndexInLanes(IndexOp op);
+  Operand asRepeats(Operand operand, Shape shape);
+  mlir::Value locateRepeat(Operand operand, mlir::Value first, Shape shape);
   void emitBinaryInLanes(VectorKind kind, mlir::Value to, Operand a, Operand b);
 
   mlir::LogicalResult emitRows();
@@ -204,7 +206,7 @@ private:
                   double number, Shape shape = Shape::Group) {
     emitScalar(kind, to, from, asNumber(number), shape);
   }
-  void compare(CompareKind kind, mlir::Value bits, mlir::Value a, mlir::Value b,
+  void compare(CompareKind kind, mlir::Value bits, Operand a, Operand b,
                Shape shape);
   void select(mlir::Value to, mlir::Value a, mlir::Value b, mlir::Value bits,
               Shape shape);

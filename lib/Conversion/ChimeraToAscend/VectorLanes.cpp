@@ -216,6 +216,21 @@ VectorCode::Operand VectorCode::emitIndexInLanes(IndexOp op) {
   return {Shape::Columns, result};
 }
 
+/// `operand` as what works on one repeat at a time reads it: one number for
+/// each row of a group is a repeat already.
+VectorCode::Operand VectorCode::asRepeats(Operand operand, Shape shape) {
+  bool isRepeat = lowering.inLanes && !selectsOn(lowering.architecture) &&
+                  operand.shape == Shape::Rows && !operand.isMask;
+  return isRepeat ? operand : asShape(operand, shape);
+}
+
+/// The repeat from element `first` on, or the one that is there for all.
+Value VectorCode::locateRepeat(Operand operand, Value first, Shape shape) {
+  return operand.shape == shape
+             ? code.offset(operand.value, first)
+             : code.offset(operand.value, code.mul(current, copies));
+}
+
 /// A group beside one number for each row, the same repeat again and again, or
 /// one for each column, with each of the two columns of blocks.
 void VectorCode::emitBinaryInLanes(VectorKind kind, Value to, Operand a,
