@@ -114,6 +114,7 @@ OperatorSupport chimera::getOperatorSupport(Operation *op,
                   FailureOr<model::Machine> machine = target.getMachine(factor);
                   return succeeded(machine) && machine->unit.depth > 1;
                 });
+  support.needsRows = target.getCommonFigures().groups.has_value();
   Type wide = getWideType(op->getContext());
   support.mixesFactors =
       llvm::any_of(getMicroKernels(op, target), [&](auto kernel) {

@@ -88,6 +88,9 @@ struct OperatorSupport {
   bool keepsSigns = false;
   /// True if they may read operands through windows, as convolutions do.
   bool hasWindows = false;
+  /// True if what they make has to have rows: instructions multiply matrices in
+  /// registers of threads.
+  bool needsRows = false;
   /// The types that are multiplied in whole tiles: none of the taps of a window
   /// is left out where it lies on padding, so images are padded before.
   llvm::SmallVector<mlir::Type> inTiles;

@@ -15,6 +15,7 @@
 
 #include "Form/ChainBuilder.h"
 
+#include "Form/GiveRows.h"
 #include "Form/JoinRows.h"
 #include "Form/MissedReason.h"
 
@@ -114,6 +115,8 @@ std::string ChainBuilder::build(const ChainGroup &group,
     chain.erase();
     return missed::notNormalized.str();
   }
+  if (isCompiled() && support.needsRows)
+    giveRows(chain);
   formed = isCompiled() ? moveBoundaryOut(chain)
                         : FormedChain{chain, {chain}, chain.getResults()};
   std::string reason = check(formed.chain, group);

@@ -89,6 +89,9 @@ RUN = [
     Chain("f16", 0, 16, 64, 48, 16, tiles="; l = 16"),
     Chain("f16", 0, 16, 64, 16, 16, tiles=";"),
     Chain("bf16", 0, 30, 64, 64, 40, tiles="; n = 24, k = 32"),
+    # A vector by matrices.
+    Chain("f16", 0, 1, 64, 96, 48, tiles="; l = 32"),
+    Chain("bf16", 0, 1, 33, 37, 25, "gelu", ";", transposed="v"),
 ]
 # In tf32: as above, with any order of the factors, and extents of which rows have
 # an odd number of 8, of 4 and of 2 words, or are odd.
@@ -142,6 +145,7 @@ ATTENTION = [
     # One query, and one for each head of a group.
     Attention("f16", 3, 0, 1, 45, 64, "", "b = 1, l = 16"),
     Attention("f16", 2, 3, 1, 64, 64, "", None),
+    Attention("f16", 1, 0, 1, 45, 64, "", None),
 ]
 # Keys split among blocks: what is before the semicolon of the tiles makes the blocks.
 SPLIT = [
