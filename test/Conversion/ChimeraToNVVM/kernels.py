@@ -55,7 +55,7 @@ COMPILED = [
     Chain("f16", 0, 100, 34, 78, 50, tiles="m = 32, l = 24"),
     Chain("f16", 0, 512, 64, 512, 64, tiles="m = 64, l = 64", stages=3),
     Chain("f16", 0, 512, 64, 512, 64, tiles="m = 64, l = 32", stages=4),
-    Chain("bf16", 0, 208, 80, 208, 80, tiles="m = 64, l = 48, k = 32", stages=3),
+    Chain("bf16", 0, 208, 80, 208, 80, tiles="m = 64, l = 48", stages=3),
 ]
 # As the planner has them: the chains of table IV of the Chimera paper, G1 to G12,
 # and perceptrons.
