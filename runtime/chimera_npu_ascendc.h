@@ -439,12 +439,11 @@ __aicore__ inline void vnchwconv(UB<T> d, UB<T> s, int64_t repeat, int64_t dRep,
     to[row] = (d + row * dRow * block).tensor();
     from[row] = (s + row * sRow * block).tensor();
   }
-  AscendC::TransDataTo5HD<T>(
-      to, from,
-      AscendC::TransDataTo5HDParams(
-          false, false, detail::as<uint8_t>(repeat),
-          detail::as<uint16_t>(repeat == 1 ? 0 : dRep),
-          detail::as<uint16_t>(repeat == 1 ? 0 : sRep)));
+  AscendC::TransDataTo5HD<T>(to, from,
+                             AscendC::TransDataTo5HDParams(
+                                 false, false, detail::as<uint8_t>(repeat),
+                                 detail::as<uint16_t>(repeat == 1 ? 0 : dRep),
+                                 detail::as<uint16_t>(repeat == 1 ? 0 : sRep)));
 }
 
 #define CHIMERA_NPU_COMPARE(NAME, MODE)                                        \

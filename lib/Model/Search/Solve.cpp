@@ -79,8 +79,8 @@ bool Solver::isShared(LoopId loop) const {
 /// the others leave threads idle, and nothing forbids it.
 std::optional<LoopId> Solver::splittableLoop() const {
   std::optional<LoopId> loop = problem.operators.back().rescaledBy;
-  if (!loop || threads == 1 ||
-      !is_contained(tiledLoops, *loop) || !isShared(*loop))
+  if (!loop || threads == 1 || !is_contained(tiledLoops, *loop) ||
+      !isShared(*loop))
     return std::nullopt;
   int64_t tasks = 1;
   for (LoopId other = 0; other < problem.loops.size(); ++other)
