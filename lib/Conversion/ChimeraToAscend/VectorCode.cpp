@@ -512,13 +512,13 @@ LogicalResult VectorCode::writeGroup(unsigned output, Value column,
   unsigned number = kernel.getInputs().size() + output;
   const Access &access = accesses[number];
   Value yielded = kernel.getBody().front().getTerminator()->getOperand(output);
-  if (lowering.inLanes)
-    return writeInLanes(access, yielded, slot);
   Operand value = getOperand(yielded);
   if (value.shape == Shape::Number)
     return lowering.fail("the result of an elementwise operation does not "
                          "depend on a matrix");
   value = asGroup(value);
+  if (lowering.inLanes)
+    return writeInLanes(access, yielded, value, slot);
   if (access.kind == Access::Kind::Tile) {
     Value to = code.offset(access.address,
                            code.mul(column, lowering.pitchInUb(access.matrix)));

@@ -148,7 +148,7 @@ private:
   mlir::Value locateInLanes(const Access &access);
   Operand readInLanes(const Access &access);
   mlir::LogicalResult writeInLanes(const Access &access, mlir::Value yielded,
-                                   mlir::Value slot);
+                                   Operand value, mlir::Value slot);
   /// True of a result that goes to memory, where rows are rows.
   bool leavesInRows(const Access &access) const {
     return access.kind == Access::Kind::Result &&

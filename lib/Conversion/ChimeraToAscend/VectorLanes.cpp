@@ -54,12 +54,7 @@ VectorCode::Operand VectorCode::readInLanes(const Access &access) {
 
 /// Hands the part on: into L1, or to rows that leave with the whole group.
 LogicalResult VectorCode::writeInLanes(const Access &access, Value yielded,
-                                       Value slot) {
-  Operand value = getOperand(yielded);
-  if (value.shape == Shape::Number)
-    return lowering.fail("the result of an elementwise operation does not "
-                         "depend on a matrix");
-  value = asGroup(value);
+                                       Operand value, Value slot) {
   if (access.kind == Access::Kind::Tile) {
     auto found = inPlace.find(yielded.getDefiningOp());
     if (found == inPlace.end() || &accesses[found->second] != &access)

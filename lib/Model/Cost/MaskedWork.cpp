@@ -186,11 +186,13 @@ static int64_t foldedPlace(int64_t task, int64_t count) {
   return task % 2 == 0 ? task / 2 : count - 1 - task / 2;
 }
 
-/// Threads run neighbouring tasks, as many as any other or one less. Tiles of
-/// other loops count as equal.
+/// Threads run neighbouring tasks, as many as any other or one less; cores that
+/// move their data by themselves take turns with them. Blocks of a GPU go to
+/// whoever is done with one, the long ones first. Tiles of other loops count as
+/// equal.
 std::optional<double> CostModel::busiestOfMask(const Schedule &schedule,
                                                const LoopNest &tree) const {
-  if (problem.bands.empty())
+  if (problem.bands.empty() || machine.groups)
     return std::nullopt;
   LoopId row = problem.bands[0].row, column = problem.bands[0].column;
   int64_t rows = problem.loops[row].extent,
@@ -229,6 +231,18 @@ std::optional<double> CostModel::busiestOfMask(const Schedule &schedule,
   double ofAll = before.back();
   if (ofAll == 0)
     return std::nullopt;
+  if (machine.levels.back().ways == 0) {
+    constexpr int64_t mostTasks = 1 << 15;
+    int64_t tasks = outside * count * inside;
+    if (tasks > mostTasks)
+      return std::nullopt;
+    SmallVector<double, 32> own(std::min(threads, tasks), 0);
+    for (int64_t task = 0; task < tasks; ++task) {
+      int64_t place = task / inside % count;
+      own[task % threads] += before[place + 1] - before[place];
+    }
+    return *max_element(own) / (ofAll * outside * inside);
+  }
   auto workBefore = [&](int64_t task) {
     int64_t round = task / (count * inside), left = task % (count * inside);
     int64_t place = left / inside;

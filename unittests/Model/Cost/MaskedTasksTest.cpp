@@ -15,6 +15,9 @@
 
 #include "gtest/gtest.h"
 
+#include <algorithm>
+#include <vector>
+
 using namespace chimera::model;
 
 namespace {
@@ -36,8 +39,12 @@ ChainProblem makeCausal(int64_t heads, int64_t length) {
 }
 
 /// The share of all work that the busiest thread has, as the model prices it.
-double shareOf(const ChainProblem &problem, int64_t threads, bool folds) {
+double shareOf(const ChainProblem &problem, int64_t threads, bool folds,
+               bool inTurn = false) {
   Machine machine = makeZen5();
+  // Programs of such cores deal out the tasks.
+  if (inTurn)
+    machine.levels.back().ways = 0;
   LoopId heads = loopNamed(problem, "h"), rows = loopNamed(problem, "m"),
          columns = loopNamed(problem, "l");
   Schedule schedule;
@@ -56,7 +63,7 @@ double shareOf(const ChainProblem &problem, int64_t threads, bool folds) {
   return secondsOn(threads) / secondsOn(1);
 }
 
-/// The same by going over every row.
+/// The same by going over every row, where each thread has neighbouring tasks.
 double countedShare(int64_t heads, int64_t length, int64_t threads,
                     bool folds) {
   std::vector<int64_t> firsts;
@@ -90,6 +97,31 @@ TEST(MaskedTasks, TheBusiestThreadIsCounted) {
           EXPECT_NEAR(shareOf(makeCausal(heads, length), threads, folds),
                       countedShare(heads, length, threads, folds), 1e-9)
               << heads << " heads of " << length << " on " << threads;
+}
+
+/// Where threads take turns with the tasks.
+double countedShareInTurn(int64_t heads, int64_t length, int64_t threads) {
+  std::vector<int64_t> own(threads);
+  int64_t all = 0, task = 0;
+  for (int64_t head = 0; head < heads; ++head)
+    for (int64_t first = 0; first < length; first += rowTile, ++task) {
+      int64_t end = std::min(first + rowTile, length);
+      int64_t columns =
+          std::min((end + columnTile - 1) / columnTile * columnTile, length);
+      own[task % threads] += (end - first) * columns;
+      all += (end - first) * columns;
+    }
+  return static_cast<double>(*std::max_element(own.begin(), own.end())) / all;
+}
+
+TEST(MaskedTasks, CoresThatTakeTurnsAreCounted) {
+  for (int64_t heads : {1, 3})
+    for (int64_t length : {480, 1000})
+      for (int64_t threads : {2, 3, 8})
+        EXPECT_NEAR(shareOf(makeCausal(heads, length), threads,
+                            /*folds=*/false, /*inTurn=*/true),
+                    countedShareInTurn(heads, length, threads), 1e-9)
+            << heads << " heads of " << length << " on " << threads;
 }
 
 TEST(MaskedTasks, TasksFromBothEndsAreEven) {
