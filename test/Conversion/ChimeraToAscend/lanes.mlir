@@ -3,7 +3,7 @@
 // queries.
 //
 // RUN: %python -c "import sys; sys.path.insert(0, '%chimera_src_root/test/Integration/Ascend'); import attention; print(attention.Attention(2, 64, 256, 64).program())" > %t.mlir
-// RUN: chimera-opt %t.mlir --chimera-ascend-pipeline=target=ascend910 | mlir-translate --mlir-to-cpp | FileCheck %s
+// RUN: chimera-opt %t.mlir --chimera-ascend-pipeline="target=ascend910 threads=1" | mlir-translate --mlir-to-cpp | FileCheck %s
 // RUN: chimera-opt %t.mlir --chimera-ascend-pipeline=target=ascend310p | mlir-translate --mlir-to-cpp | FileCheck %s --check-prefix=ROWS
 //
 // Keys that end within a repeat, a mask of both numbers, and a second block of

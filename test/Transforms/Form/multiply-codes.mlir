@@ -1,5 +1,5 @@
 // RUN: chimera-opt %s --split-input-file --chimera-multiply-codes=target=zen5 --cse | FileCheck %s
-// RUN: chimera-opt %s --split-input-file --chimera-multiply-codes=target=ascend910 | FileCheck %s --check-prefix=SAME --implicit-check-not=arith.muli
+// RUN: chimera-opt %s --split-input-file --chimera-multiply-codes=target=%chimera_src_root/test/Consumer/Inputs/arm.mlir | FileCheck %s --check-prefix=SAME --implicit-check-not=arith.muli
 // RUN: not chimera-opt %s --split-input-file --chimera-multiply-codes=target=pentium 2>&1 | FileCheck %s --check-prefix=NAME
 // RUN: chimera-opt %s --split-input-file --chimera-multiply-codes=target=avx2 -o /dev/null --remarks-filter=chimera 2>&1 | FileCheck %s --check-prefix=REMARK
 

@@ -1,5 +1,5 @@
 // RUN: chimera-opt %s --split-input-file --chimera-separate-offsets=target=zen5 --cse | FileCheck %s
-// RUN: chimera-opt %s --split-input-file --chimera-separate-offsets=target=ascend910 | FileCheck %s --check-prefix=SAME
+// RUN: chimera-opt %s --split-input-file --chimera-separate-offsets=target=%chimera_src_root/test/Consumer/Inputs/arm.mlir | FileCheck %s --check-prefix=SAME
 // RUN: chimera-opt %s --split-input-file --chimera-separate-offsets=target=avx2 --cse | FileCheck %s --check-prefix=SIGNS --implicit-check-not=arith.xori
 // RUN: not chimera-opt %s --split-input-file --chimera-separate-offsets=target=pentium 2>&1 | FileCheck %s --check-prefix=NAME
 
