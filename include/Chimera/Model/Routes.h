@@ -129,7 +129,8 @@ struct LineOfPixels {
 bool hasRoutes(const ChainProblem &problem, const Machine &machine);
 
 /// True if no vector unit has to touch the sums of `op`: what follows them, a
-/// ReLU or a narrower type, a route out of the matrix unit of `machine` does.
+/// ReLU or a narrower type, every route out of the matrix unit of `machine`
+/// does.
 bool leavesByRoute(const Operator &op, const Machine &machine);
 
 /// True if the vector unit has the rows of `problem` along the lanes of

@@ -601,16 +601,19 @@ bool chimera::model::leavesByRoute(const Operator &op, const Machine &machine) {
   if (op.epilogueExponentials > 0 || !op.epilogue.empty() ||
       op.epilogueCost > op.routeInstructions)
     return false;
-  bool needsRelu = op.epilogueCost > 0, leaves = false;
+  bool needsRelu = op.epilogueCost > 0, hasWay = false;
   for (const Route &route : machine.routes) {
     if (!isFrom(route.source, Buffer::Role::Sums))
       continue;
     // Where vector units take sums, there is no other way for them.
     if (isFrom(route.destination, Buffer::Role::Vectors))
       return false;
-    leaves |= route.converts && (route.hasRelu || !needsRelu);
+    // Whichever way they take.
+    if (!route.converts || (needsRelu && !route.hasRelu))
+      return false;
+    hasWay = true;
   }
-  return leaves;
+  return hasWay;
 }
 
 RoutePlan chimera::model::planRoutes(const ChainProblem &problem,

@@ -509,7 +509,7 @@ TEST(Routes, ClampOnTheWayOut) {
   first.epilogueCost = first.routeInstructions = 1;
   Machine machine = makeMachine();
   machine.routes[4] = {"C", "L1", 1e9, /*converts=*/true, /*hasRelu=*/true};
-  machine.routes[5] = {"C", "memory", 1e9, /*converts=*/true};
+  machine.routes[5] = {"C", "memory", 1e9, /*converts=*/true, /*hasRelu=*/true};
   EXPECT_TRUE(leavesByRoute(first, machine));
   RoutePlan plan = planRoutes(problem, machine, makeSchedule({{m, 16}}, 1), 32);
   EXPECT_EQ(plan.obstacle, "");
