@@ -15,7 +15,6 @@
 
 #include "Chimera/IR/Chimera.h"
 #include "Chimera/IR/ElementBytes.h"
-#include "Chimera/Model/Machine.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/DenseSet.h"
@@ -156,14 +155,10 @@ LogicalResult BufferAttr::verify(EmitError emitError, StringRef name,
 
 LogicalResult RouteAttr::verify(EmitError emitError, StringRef source,
                                 StringRef destination, int64_t bandwidth, bool,
-                                bool, bool blocks) {
+                                bool) {
   if (source == destination)
     return emitError() << "a route must lead from one memory to another, got '"
                        << source << "' twice";
-  if (blocks && destination != model::Machine::mainMemory)
-    return emitError() << "the route to '" << destination
-                       << "' has blocks, which only '"
-                       << model::Machine::mainMemory << "' has";
   return verifyPositive(emitError, {{"bandwidth", bandwidth}});
 }
 

@@ -490,9 +490,7 @@ def Chimera_RouteAttr : Chimera_Attr<"Route", "route"> {
     From one memory to another, by the names of levels and buffers; `memory` is
     what lies outside all of them. `bandwidth` in bytes per second and core. A
     route with `converts` can narrow what it moves to the type that is stored,
-    one with `relu` can put zero for negative numbers before that. One with
-    `blocks` moves whole blocks of memory: the rows that it writes, and their
-    distance, are multiples of the columns of the matrix unit.
+    one with `relu` can put zero for negative numbers before that.
 
     Example: `#chimera.route<"L0C", "L1", bandwidth = 460800000000, converts = true, relu = true>`
   }];
@@ -500,11 +498,10 @@ def Chimera_RouteAttr : Chimera_Attr<"Route", "route"> {
                         StringRefParameter<"where it ends">:$destination,
                         "int64_t":$bandwidth,
                         DefaultValuedParameter<"bool", "false">:$converts,
-                        DefaultValuedParameter<"bool", "false">:$relu,
-                        DefaultValuedParameter<"bool", "false">:$blocks);
+                        DefaultValuedParameter<"bool", "false">:$relu);
   let assemblyFormat = [{
     `<` $source `,` $destination `,`
-        struct($bandwidth, $converts, $relu, $blocks) `>`
+        struct($bandwidth, $converts, $relu) `>`
   }];
   let genVerifyDecl = 1;
 }

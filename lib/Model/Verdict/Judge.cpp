@@ -18,7 +18,6 @@
 #include "Chimera/Model/ChainLimits.h"
 #include "Chimera/Model/MemoryPass.h"
 #include "Chimera/Model/PlanCache.h"
-#include "Chimera/Model/Routes.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
@@ -42,9 +41,6 @@ StringRef chimera::model::describe(Reason reason) {
     return "the intermediate is too large for any level";
   case Reason::DoesNotFit:
     return "no fused plan fits the memory levels";
-  case Reason::WritesPartOfBlock:
-    return "memory is written in whole blocks, and rows of the result end "
-           "within one";
   case Reason::RecomputationCosts:
     return "recomputing costs more than it saves";
   case Reason::ComputeBound:
@@ -326,9 +322,7 @@ void Explainer::explainMissing() {
   int64_t least = leastBufferBytes(problem), most = 0;
   for (const MemoryLevel &level : machine.levels)
     most = std::max(most, level.usableBytes());
-  verdict.reason = writesWholeBlocks(problem, machine)
-                       ? Reason::DoesNotFit
-                       : Reason::WritesPartOfBlock;
+  verdict.reason = Reason::DoesNotFit;
   if (least > most)
     because(Reason::IntermediateTooLarge, least, most, "bytes");
 }
@@ -511,9 +505,7 @@ Verdict chimera::model::judge(const ChainProblem &problem, PlanCache &cache) {
   llvm::append_range(verdict.runnersUp, partitioner.getRunnersUp());
   if (size == 1) {
     verdict.fuse = verdict.fused.has_value();
-    verdict.reason = verdict.fuse || writesWholeBlocks(problem, machine)
-                         ? Reason::SingleOperator
-                         : Reason::WritesPartOfBlock;
+    verdict.reason = Reason::SingleOperator;
     return verdict;
   }
   bool isTie = decideTie(problem, machine, options, verdict);

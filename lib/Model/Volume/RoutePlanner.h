@@ -89,7 +89,6 @@ private:
                          int64_t columns) const;
   int64_t roomOfStates(unsigned op, int64_t rows) const;
   void planParts(llvm::StringRef from);
-  void checkBlocks(unsigned op, size_t depth);
   void planLanes(unsigned op, size_t depth);
 
   const ChainProblem &problem;

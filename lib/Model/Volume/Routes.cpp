@@ -385,7 +385,6 @@ void RoutePlanner::planResult(unsigned op) {
   } else if (isInParts) {
     return planParts(from);
   } else {
-    checkBlocks(op, depth);
     move(from, Machine::mainMemory,
          tiles.elementsOf(op, output, depth) * tensor.elementBytes);
   }
@@ -399,24 +398,6 @@ void RoutePlanner::planResult(unsigned op) {
          bytesRead(op, operand, tiles.depthOf(op, operand, depth)) *
              (isForAll ? vectorCores : 1));
   }
-}
-
-static bool writesBlocks(const Machine &machine) {
-  return any_of(machine.routes,
-                [](const Route &route) { return route.writesBlocks; });
-}
-
-/// Whether the tiles of what `op` makes can be written, if only whole blocks
-/// can.
-void RoutePlanner::checkBlocks(unsigned op, size_t depth) {
-  if (!writesBlocks(machine))
-    return;
-  Sizes sizes = tiles.sizesAfter(op, depth);
-  LoopId columns = mainLoop(problem.operators[op].output.indices.back());
-  if (any_of(sizes[columns], [&](const auto &tile) {
-        return tile.size % machine.matrix->columns != 0;
-      }))
-    plan.obstacle = "rows of the result are no whole blocks of memory";
 }
 
 /// What tasks that share the columns of a softmax leave, and the kernel that
@@ -436,7 +417,6 @@ void RoutePlanner::planParts(StringRef from) {
   for (const Access &operand : description.epilogue)
     move(Machine::mainMemory, vectors,
          bytesRead(op, operand, tiles.depthOf(op, operand, depth)) / parts);
-  checkBlocks(op, depth);
   move(vectors, Machine::mainMemory,
        tiles.elementsOf(op, output, depth) / parts *
            problem.tensors[output].elementBytes);
@@ -609,16 +589,6 @@ bool chimera::model::runsInLanes(const ChainProblem &problem,
                   (isInside(op.output) ||
                    problem.tensors[op.output].elementBytes == halfBytes) &&
                   all_of(op.epilogue, isInside);
-         });
-}
-
-bool chimera::model::writesWholeBlocks(const ChainProblem &problem,
-                                       const Machine &machine) {
-  return !hasRoutes(problem, machine) || !writesBlocks(machine) ||
-         all_of(problem.operators, [&](const Operator &op) {
-           LoopId columns = op.output.indices.back().terms.front().loop;
-           return problem.tensors[op.output].role == Role::Intermediate ||
-                  problem.loops[columns].extent % machine.matrix->columns == 0;
          });
 }
 

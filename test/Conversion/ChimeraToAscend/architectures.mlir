@@ -29,8 +29,7 @@
 
 // Rows of 20 halves end within a block, which the 910 cannot write; the 910B
 // writes sums as they are.
-// OLDER: operators left alone: memory is written in whole blocks, and rows of the result end within one
-// OLDER: no kernel for an Ascend core: no tensor of the group has all of its loops
+// OLDER: no kernel for an Ascend core: the rows of a result are no multiple of 16 numbers, and memory is written in whole blocks
 // SPLIT-NOT: no kernel
 // CODE: #define CHIMERA_NPU_ARCH 9102
 // CODE: copy_gm_to_cbuf_multi_nd2nz_b16
