@@ -42,7 +42,8 @@ int64_t registersBesideTiles(const ThreadGroups &groups, int64_t rowTiles,
                              int64_t operandRegisters);
 
 /// Bytes of the innermost level in which `sharers` groups with the same `rows`
-/// tell each other numbers of these; none if there is one.
+/// tell each other numbers of these: two halves, of which one is written while
+/// the other is still read. None if there is one group.
 int64_t bytesOfSharers(int64_t sharers, int64_t rows);
 
 struct FragmentPlan {

@@ -8,7 +8,6 @@
 
 #include "Elementwise.h"
 
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -127,11 +126,14 @@ Value ElementwiseBuilder::getColumn(int64_t column, int64_t place) {
   return columns.first ? kernel.add(columns.first, own) : own;
 }
 
-/// Where `sharer` leaves a number of a thread's row.
-Value ElementwiseBuilder::getScratch(Value sharer, int64_t rowTile,
-                                     int64_t half) {
-  return kernel.add(kernel.mul(sharer, kernel.layout.rows()),
-                    kernel.getRow(rowTile, half));
+/// Where `sharer` leaves a number of a thread's row in a part of the scratch.
+Value ElementwiseBuilder::getScratch(int64_t part, Value sharer,
+                                     int64_t rowTile, int64_t half) {
+  const ThreadLayout &layout = kernel.layout;
+  return kernel.add(
+      kernel.add(kernel.mul(sharer, layout.rows()),
+                 kernel.getRow(rowTile, half)),
+      part * model::bytesOfSharers(layout.sharers, layout.rows()) / 2 / 4);
 }
 
 /// Completes what is reduced along rows by what the other warps with these rows
@@ -147,16 +149,20 @@ void ElementwiseBuilder::combineSharers(MutableArrayRef<Fragment> results) {
       continue;
     Fragment &rows = results[index];
     ElementwiseOperand &init = operands[op.getNumDpsInputs() + index];
-    gpu::BarrierOp::create(builder, loc);
+    if (kernel.isScratchRead[0] && kernel.isScratchRead[1])
+      kernel.synchronize();
+    int64_t part = kernel.isScratchRead[0] ? 1 : 0;
     kernel.createIf(isFirst, [&] {
       for (int64_t row = 0; row < rows.rowTiles; ++row)
         for (int64_t half : {0, 1})
           memref::StoreOp::create(
               builder, loc,
               vector::ExtractOp::create(builder, loc, rows.at(row, 0), half),
-              kernel.scratch, ValueRange{getScratch(kernel.sharer, row, half)});
+              kernel.scratch,
+              ValueRange{getScratch(part, kernel.sharer, row, half)});
     });
-    gpu::BarrierOp::create(builder, loc);
+    kernel.synchronize();
+    kernel.isScratchRead[part] = true;
     for (int64_t row = 0; row < rows.rowTiles; ++row) {
       Value all;
       for (int64_t sharer = 0; sharer < columns.sharers; ++sharer) {
@@ -164,7 +170,8 @@ void ElementwiseBuilder::combineSharers(MutableArrayRef<Fragment> results) {
         for (int64_t half : {0, 1})
           numbers.push_back(memref::LoadOp::create(
               builder, loc, kernel.scratch,
-              ValueRange{getScratch(kernel.constant(sharer), row, half)}));
+              ValueRange{
+                  getScratch(part, kernel.constant(sharer), row, half)}));
         Value own = vector::FromElementsOp::create(builder, loc,
                                                    rows.partType(), numbers);
         all = all ? combine(output, all, own) : own;

@@ -112,7 +112,8 @@ private:
                       mlir::Value right);
   mlir::Value reduceRows(const Output &output, mlir::Value part);
   mlir::Value getColumn(int64_t column, int64_t place);
-  mlir::Value getScratch(mlir::Value sharer, int64_t rowTile, int64_t half);
+  mlir::Value getScratch(int64_t part, mlir::Value sharer, int64_t rowTile,
+                         int64_t half);
   void combineSharers(llvm::MutableArrayRef<Fragment> results);
 
   KernelBuilder &kernel;

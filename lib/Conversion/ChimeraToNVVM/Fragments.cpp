@@ -382,7 +382,7 @@ LogicalResult FragmentBuilder::addSharers(Fragment &sums, int64_t bytes) {
         kernel.mul(kernel.add(sharer, kernel.constant(-1)), numbers * warpSize);
     return kernel.add(kernel.add(before, number * warpSize), kernel.lane);
   };
-  shared.await(0);
+  kernel.synchronize();
   kernel.createIf(kernel.isLess(kernel.constant(0), kernel.sharer), [&] {
     for (auto [index, part] : llvm::enumerate(sums.parts))
       for (auto [element, number] : llvm::enumerate(getSums(part)))
@@ -390,7 +390,7 @@ LogicalResult FragmentBuilder::addSharers(Fragment &sums, int64_t bytes) {
             builder, loc, number, memory,
             placeOf(kernel.sharer, 4 * static_cast<int64_t>(index) + element));
   });
-  shared.synchronize();
+  kernel.synchronize();
   SmallVector<Type> types(sums.parts.size(), sums.partType());
   auto ifOp = scf::IfOp::create(builder, loc, types, kernel.isFirstSharer(),
                                 /*withElseRegion=*/true);

@@ -68,7 +68,8 @@ public:
                 const Contraction &contraction, mlir::Value depth);
 
   /// Adds to the `sums` of the first of the warps that share rows those of the
-  /// others. Fails if shared memory is too small.
+  /// others, in the first `bytes` of shared memory, to which no copy may be on
+  /// its way. Fails if they do not fit.
   llvm::LogicalResult addSharers(Fragment &sums, int64_t bytes);
 
   void store(Fragment &fragment, const GlobalTile &to);

@@ -48,6 +48,11 @@ void KernelBuilder::synchronizeWarp() {
   NVVM::SyncWarpOp::create(builder, loc, createWord(builder, loc, allLanes));
 }
 
+void KernelBuilder::synchronize() {
+  gpu::BarrierOp::create(builder, loc);
+  isScratchRead.fill(false);
+}
+
 void KernelBuilder::commitCopies() {
   NVVM::CpAsyncCommitGroupOp::create(builder, loc);
 }
@@ -90,7 +95,7 @@ Value KernelBuilder::arrive(Value counters, Value place, int64_t count) {
   auto fence = [&] {
     LLVM::FenceOp::create(builder, loc, LLVM::AtomicOrdering::acq_rel, device);
   };
-  gpu::BarrierOp::create(builder, loc);
+  synchronize();
   auto ofFirst = scf::IfOp::create(builder, loc, builder.getI32Type(),
                                    isLess(thread, constant(1)),
                                    /*withElseRegion=*/true);

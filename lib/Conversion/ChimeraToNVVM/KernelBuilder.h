@@ -19,6 +19,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 
+#include <array>
+
 namespace chimera {
 
 class KernelBuilder {
@@ -75,6 +77,9 @@ public:
   mlir::Value takeFrom(mlir::Value word, mlir::Value lane);
   /// Lets no lane of the warp go on before all are here.
   void synchronizeWarp();
+  /// Lets no thread of the block go on before all are here. All threads have to
+  /// take part.
+  void synchronize();
   /// Makes a group of the asynchronous copies that were begun.
   void commitCopies();
   /// Waits for all but the last `groups` groups of copies of the thread.
@@ -110,8 +115,11 @@ public:
   /// warp's share of a tile.
   mlir::Value thread, lane, warpRow;
   /// Which of the warps that share its rows a thread belongs to, and where
-  /// these tell each other numbers of rows; null if there is one.
+  /// these tell each other numbers of rows, in one half or the other; null if
+  /// there is one.
   mlir::Value sharer, scratch;
+  /// Whether threads may still read a half of `scratch`.
+  std::array<bool, 2> isScratchRead = {};
   /// Why the code that was generated cannot be used; empty if it can.
   std::string problem;
 };

@@ -442,8 +442,18 @@ LogicalResult Program::chooseLayout(Refusal &refusal) {
   return sharers > 1 ? shareColumns(sharers, refusal) : success();
 }
 
+/// The outermost loop around `op` in its kernel; null if there is none.
+static scf::ForOp findOutermostLoop(Operation *op) {
+  scf::ForOp outermost;
+  while (auto loop = op->getParentOfType<scf::ForOp>()) {
+    outermost = loop;
+    op = loop;
+  }
+  return outermost;
+}
+
 /// Gives each of `sharers` warps a part of what the second product adds up
-/// over.
+/// over. Their sums come together where tiles were, so behind all loops.
 LogicalResult Program::shareColumns(int64_t sharers, Refusal &refusal) {
   auto *first = &contractions.front().second,
        *second = &contractions.back().second;
@@ -460,6 +470,12 @@ LogicalResult Program::shareColumns(int64_t sharers, Refusal &refusal) {
                       "block of up to {2} rows",
                       sharers, second->side(), layout.rowTiles * mmaRows)
             .str());
+  scf::ForOp loop = findOutermostLoop(second->block);
+  if (loop &&
+      llvm::none_of(loop.getInits(), [&](Value init) { return isLocal(init); }))
+    return refusal.set(
+        forall, "warps share the columns of a softmax that another loop is "
+                "around; make it parallel, or the inner one");
   layout.warps = layout.sharers = sharers;
   first->columnSharers = second->depthSharers = sharers;
   return success();

@@ -470,6 +470,9 @@ LogicalResult ProgramEmitter::emitContraction(const Contraction &contraction) {
 }
 
 LogicalResult ProgramEmitter::addSharers(Fragment &sums) {
+  if (isStaticPending)
+    kernel.awaitCopies(0);
+  isStaticPending = false;
   if (succeeded(fragments.addSharers(sums, program.getTileBytes())))
     return success();
   return fail("sums of warps that share rows do not fit shared memory");

@@ -78,7 +78,7 @@ private:
     llvm::SmallVector<const SharedTile *> tiles;
     int64_t ahead() const { return stages - 1; }
   };
-  static bool runsForSure(const StreamingLoop &loop);
+  static bool runsForSure(mlir::scf::ForOp loop);
   llvm::LogicalResult emitLoop(mlir::scf::ForOp op);
   llvm::LogicalResult unroll(StreamingLoop &loop);
   bool combines(mlir::scf::ForOp op);

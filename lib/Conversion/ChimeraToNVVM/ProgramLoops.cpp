@@ -13,7 +13,9 @@
 
 #include "ProgramEmitter.h"
 
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Interfaces/ValueBoundsOpInterface.h"
 
 using namespace mlir;
 using namespace chimera;
@@ -65,7 +67,7 @@ void ProgramEmitter::startStreaming(StreamingLoop &loop) {
     return;
   // Threads may be in the last iteration of this loop's previous run.
   if (depth > 0)
-    shared.synchronize();
+    kernel.synchronize();
   for (int64_t stage = 0; stage < loop.ahead(); ++stage) {
     fillAt(loop, kernel.add(loop.lower, stage * loop.step),
            kernel.constant(stage));
@@ -80,7 +82,7 @@ void ProgramEmitter::advance(StreamingLoop &loop, Value index) {
   Value trip = kernel.div(kernel.sub(index, loop.lower), loop.step);
   Value place = kernel.rem(trip, loop.stages);
   if (loop.ahead() == 0) {
-    shared.synchronize();
+    kernel.synchronize();
     fillAt(loop, index, place);
     shared.commit();
     shared.await(0);
@@ -99,11 +101,21 @@ void ProgramEmitter::advance(StreamingLoop &loop, Value index) {
 // Loops
 //===----------------------------------------------------------------------===//
 
-/// True if `loop` has an iteration wherever it runs.
-bool ProgramEmitter::runsForSure(const StreamingLoop &loop) {
-  std::optional<int64_t> lower = getConstantIntValue(loop.lower),
-                         upper = getConstantIntValue(loop.upper);
-  return lower && upper && *lower < *upper;
+/// True if `loop` has an iteration wherever it runs. The bound of a causal mask
+/// is the least of several: each is looked at.
+bool ProgramEmitter::runsForSure(scf::ForOp loop) {
+  using Bounds = ValueBoundsConstraintSet;
+  Value upper = loop.getUpperBound();
+  SmallVector<Bounds::Variable> ends;
+  if (auto least = upper.getDefiningOp<affine::AffineMinOp>())
+    for (unsigned end = 0; end < least.getMap().getNumResults(); ++end)
+      ends.emplace_back(least.getMap().getSubMap(end),
+                        ValueRange(least.getOperands()));
+  else
+    ends.emplace_back(OpFoldResult(upper));
+  return llvm::all_of(ends, [&](const Bounds::Variable &end) {
+    return Bounds::compare(OpFoldResult(loop.getLowerBound()), Bounds::LT, end);
+  });
 }
 
 LogicalResult ProgramEmitter::emitLoop(scf::ForOp op) {
@@ -137,10 +149,10 @@ LogicalResult ProgramEmitter::emitLoop(scf::ForOp op) {
   LogicalResult emitted =
       program.mustUnroll(op) ? unroll(loop) : emitRolled(loop);
   --depth;
+  // Who has waited for an iteration's tiles has waited for all before them.
+  isStaticPending = wasPending && (loop.tiles.empty() || !runsForSure(op));
   if (depth == 0 && succeeded(emitted))
     emitted = addSharersBehind(op);
-  // Who has waited for an iteration's tiles has waited for all before them.
-  isStaticPending = wasPending && (loop.tiles.empty() || !runsForSure(loop));
   carriedRegisters = carriedBefore;
   return emitted;
 }
@@ -253,6 +265,9 @@ LogicalResult ProgramEmitter::emitRolled(StreamingLoop &loop) {
     KernelBuilder::keepRolled(newLoop);
   else if (combines(op))
     KernelBuilder::unroll(newLoop, partsTogether);
+  // Of an iteration before, if there is one.
+  std::array<bool, 2> wasScratchRead = kernel.isScratchRead;
+  kernel.isScratchRead.fill(true);
   {
     OpBuilder::InsertionGuard guard(kernel.builder);
     kernel.builder.setInsertionPointToStart(newLoop.getBody());
@@ -268,6 +283,9 @@ LogicalResult ProgramEmitter::emitRolled(StreamingLoop &loop) {
     if (!inits.empty())
       scf::YieldOp::create(kernel.builder, loc(), *yielded);
   }
+  for (auto [isRead, wasRead] :
+       llvm::zip_equal(kernel.isScratchRead, wasScratchRead))
+    isRead |= wasRead;
   bindArguments(op, newLoop.getResults());
   for (auto [argument, result] :
        llvm::zip_equal(op.getRegionIterArgs(), op.getResults()))

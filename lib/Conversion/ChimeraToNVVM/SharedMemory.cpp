@@ -167,11 +167,7 @@ void SharedMemory::commit() { kernel.commitCopies(); }
 
 void SharedMemory::await(int64_t groups) {
   kernel.awaitCopies(groups);
-  synchronize();
-}
-
-void SharedMemory::synchronize() {
-  gpu::BarrierOp::create(kernel.builder, kernel.loc);
+  kernel.synchronize();
 }
 
 void SharedMemory::fill(const SharedTile &tile, Value stage,

@@ -60,7 +60,6 @@ public:
   void commit();
   /// Waits for all groups but the last `groups`, then for all threads.
   void await(int64_t groups);
-  void synchronize();
 
   /// All memory as words of f32.
   mlir::Value viewAsWords();

@@ -37,9 +37,9 @@ static constexpr double rescaleCost = 2;
 static constexpr double restartCycles = 500;
 
 /// Cycles of a block of products in which groups that share columns tell each
-/// other the maxima and the sums of their rows: twice two barriers, and to the
+/// other the maxima and the sums of their rows: twice a barrier, and to the
 /// innermost level and back, 30 cycles each.
-static constexpr double sharingCycles = 240;
+static constexpr double sharingCycles = 180;
 
 /// Cycles in which what a task has written reaches all others, it counts
 /// itself, and the first part arrives: three times through the level that all

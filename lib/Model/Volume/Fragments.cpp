@@ -368,7 +368,7 @@ RowShares chimera::model::shareRows(int64_t rows, int64_t unitRows,
 int64_t chimera::model::bytesOfSharers(int64_t sharers, int64_t rows) {
   if (sharers == 1)
     return 0;
-  return alignTo(sharers * rows * registerBytes, factorAlignment);
+  return 2 * alignTo(sharers * rows * registerBytes, factorAlignment);
 }
 
 int64_t chimera::model::registersBesideTiles(const ThreadGroups &groups,

@@ -558,25 +558,48 @@ def chain_data(case, numbers):
     return inputs, hidden @ numbers.widen(v), terms @ np.abs(numbers.widen(v))
 
 
-def attention_data(case, numbers):
+def is_seen(case, np):
+    """Which columns of scores the mask leaves a row."""
+    row, column = np.ogrid[:case.m, :case.l]
+    seen = {"": True, "added": True, "causal": column <= row, "none": row < column,
+            "last": column <= row + case.l - case.m,
+            "window": (column <= row) & (column > row - 12)}[case.mask]
+    return np.broadcast_to(seen, (case.m, case.l))
+
+
+# Scores of a query and a key along it differ from others by more than what the
+# exponential of any type here can say.
+SHARPNESS = 12
+
+
+def sharpen(case, numbers, keys):
+    """Queries along a key each, of those that they see: whose exponential overflows
+    unless it is taken relative to this very score."""
+    np = numbers.np
+    own = (case.group,) if case.group else ()
+    chances = numbers.random.random((case.heads, *own, case.m, case.l))
+    chosen = np.where(is_seen(case, np), chances, -1).argmax(-1)
+    flat = chosen.reshape(case.heads, -1, 1)
+    queries = np.take_along_axis(numbers.widen(keys), flat, axis=1)
+    return numbers.narrow(
+        SHARPNESS * queries.reshape(case.heads, *own, case.m, case.d))
+
+
+def attention_data(case, numbers, is_sharp=False):
     np = numbers.np
     own = (case.heads, case.group) if case.group else (case.heads,)
     q, k, v, mask = (numbers.normal(*shape) for shape in (
         (*own, case.m, case.d), (case.heads, case.l, case.d),
         (case.heads, case.l, case.d), (case.m, case.l)))
+    if is_sharp:
+        q = sharpen(case, numbers, k)
     keys, values = numbers.widen(k), numbers.widen(v)
     if case.group:
         keys, values = keys[:, None], values[:, None]
     score = numbers.widen(q) @ keys.swapaxes(-1, -2) * case.d ** -0.5
-    row, column = np.ogrid[:case.m, :case.l]
     if case.mask == "added":
         score += numbers.widen(mask)
-    if case.mask:
-        score = np.where({
-            "added": row >= 0, "causal": column <= row, "none": row < column,
-            "last": column <= row + case.l - case.m,
-            "window": (column <= row) & (column > row - 12)}[case.mask],
-            score, -np.inf)
+    score = np.where(is_seen(case, np), score, -np.inf)
     most = score.max(-1, keepdims=True)
     power = np.exp(score - np.where(np.isinf(most), 0, most))
     with np.errstate(invalid="ignore"):
@@ -611,13 +634,14 @@ def run_case(case, target):
     return check_kernel(case, text, manifest, plan)
 
 
-def check_kernel(case, text, manifest, plan):
-    """What is wrong with a kernel, by the interpreter."""
+def check_kernel(case, text, manifest, plan, is_sharp=False):
+    """What is wrong with a kernel, by the interpreter; with sharp scores if the case is
+    an attention."""
     numbers = Numbers(case.type)
     np, emulator = numbers.np, numbers.ptx
     is_chain = isinstance(case, Chain)
-    inputs, expected, terms = (chain_data if is_chain else attention_data)(
-        case, numbers)
+    inputs, expected, terms = (chain_data(case, numbers) if is_chain
+                               else attention_data(case, numbers, is_sharp))
     problems, results = [], []
     arguments = [make_buffer(np, argument) if "buffer" in argument
                  else inputs[argument["argument"]]

@@ -28,7 +28,9 @@ CASES = [
     Attention("f16", 2, 0, 64, 64, 64, "causal", "b = 1, m = 32, l = 16"),
     Attention("f16", 2, 0, 32, 48, 64, "", "b = 1, m = 16, l = 16"),
     Attention("f16", 2, 0, 16, 64, 64, "", "b = 1, l = 32; l = 16"),
-    Attention("f16", 2, 0, 16, 96, 64, "causal", "b = 1; l = 32", sharers=2),
+    # Of keys that a mask leaves out for all queries nothing depends.
+    Attention("f16", 2, 0, 16, 96, 64, "", "b = 1; l = 32", sharers=2),
+    Attention("f16", 2, 0, 96, 96, 64, "causal", "b = 1, m = 16; l = 32", sharers=2),
     Convolution("f16", "nhwc", 32, 4, 20, ((32, 3, 1), (16, 1, 1)), "relu",
                 "h = 1, h1 = 16; r = 1, r1 = 1"),
 ]
@@ -102,7 +104,9 @@ def is_noticed(case, text, manifest, plan):
         with kernels.silence():
             if isinstance(case, Convolution):
                 return bool(check_convolution(case, [(text, manifest, plan)]))
-            return bool(kernels.check_kernel(case, text, manifest, plan))
+            # A wrong maximum shows where scores differ much.
+            return any(kernels.check_kernel(case, text, manifest, plan, is_sharp)
+                       for is_sharp in (False, True)[:1 + isinstance(case, Attention)])
     except (ArithmeticError, IndexError, KeyError, ValueError, RuntimeError):
         return True
 
