@@ -111,8 +111,8 @@ def InsertAscendBarriersPass
     A unit starts an instruction before the one ahead of it is done. In functions
     marked `ascend.kernel`, an instruction of the vector or the cube unit that
     reads or writes what an earlier one of the same unit writes, or writes what
-    one reads, comes after an `ascend.pipe_barrier`. Two accesses are to the same
-    bytes if they are to the same place, of which addresses say the first byte.
+    one reads, comes after an `ascend.pipe_barrier`, unless flags between pipes
+    order the two. Two accesses are to the same bytes if they are to the same place, of which addresses say the first byte.
     Large products need no barrier between them.
 
     Example: see `test/Conversion/ChimeraToAscend/barriers.mlir`.

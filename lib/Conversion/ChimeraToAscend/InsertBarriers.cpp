@@ -8,8 +8,11 @@
 //
 // A pipe starts an instruction before the one ahead of it is done. Where the
 // vector or the cube unit uses what it has just computed, or computes anew what
-// it is still using, a barrier holds it back. The pipes that move data need
-// none: what one of them writes only others read, and these it waits for.
+// it is still using, a barrier holds it back, unless a flag does: one that was
+// raised behind the earlier instruction, or by a pipe that had waited for such
+// a flag. Zeros in L1 come the way that copies do, which have to wait for them
+// where they go to the same tile. Otherwise the pipes that move data need no
+// barrier: what one of them writes only others read, and these it waits for.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +22,9 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/SetOperations.h"
 
 #include <map>
 #include <numeric>
@@ -43,16 +48,18 @@ using AccessedPlace = std::pair<Memory, int64_t>;
 struct Access {
   AccessedPlace place;
   bool writes = false;
-  /// Results of the cube unit on their way to UB. No two such copies write the
-  /// same bytes unless somebody has read them in between.
+  /// A copy. No two of them write the same bytes unless somebody has read them
+  /// in between.
   bool copies = false;
   /// The blocks of 32 bytes are `first` and others a multiple of `step` on.
   int64_t first = 0, step = 1;
+  /// Which tile of the place it is to, if a loop goes over these: the loop's
+  /// index, here or in an iteration before.
+  Value tile;
+  bool isBefore = false;
 
   bool operator<(const Access &other) const {
-    return std::tie(place, writes, copies, first, step) <
-           std::tie(other.place, other.writes, other.copies, other.first,
-                    other.step);
+    return asTuple() < other.asTuple();
   }
   bool conflictsWith(const Access &other) const {
     return place == other.place && (writes || other.writes) &&
@@ -60,24 +67,93 @@ struct Access {
   }
 
 private:
+  std::tuple<AccessedPlace, bool, bool, int64_t, int64_t, const void *, bool>
+  asTuple() const {
+    return {place,   writes, copies, first, step, tile.getAsOpaquePointer(),
+            isBefore};
+  }
   bool mayMeet(const Access &other) const {
+    if (tile && tile == other.tile && isBefore != other.isBefore)
+      return false;
     int64_t common = std::gcd(step, other.step);
     int64_t distance = first - other.first;
     return common == 0 ? distance == 0 : distance % common == 0;
   }
 };
 
-/// What the pipes that compute have begun since their last barriers.
-struct Begun {
-  std::map<Pipe, std::set<Access>> accesses;
+/// Erases the elements of a set or map of which `isOver` is true.
+template <class Container, class Predicate>
+static void eraseFrom(Container &elements, Predicate isOver) {
+  for (auto it = elements.begin(); it != elements.end();)
+    it = isOver(*it) ? elements.erase(it) : std::next(it);
+}
 
-  bool add(const Begun &other) {
-    bool changed = false;
-    for (const auto &[pipe, added] : other.accesses)
-      for (const Access &access : added)
-        changed |= accesses[pipe].insert(access).second;
-    return changed;
+/// A flag between two pipes: its number or, if that varies, the value.
+struct Flag {
+  Pipe from, to;
+  std::optional<int64_t> number;
+  Value value;
+
+  template <class Op>
+  explicit Flag(Op op) : from(op.getFrom()), to(op.getTo()) {
+    number = getConstantIntValue(op.getEvent());
+    if (!number)
+      value = op.getEvent();
   }
+  bool operator<(const Flag &other) const {
+    return asTuple() < other.asTuple();
+  }
+
+private:
+  std::tuple<Pipe, Pipe, std::optional<int64_t>, const void *> asTuple() const {
+    return {from, to, number, value.getAsOpaquePointer()};
+  }
+};
+
+/// Who is sure that an access is over: pipes, and who waits for some flags. A
+/// pipe raises a flag once all is over that it has begun or is sure of.
+struct Knowledge {
+  std::set<Pipe> pipes;
+  std::set<Flag> flags;
+
+  /// Keeps what `other` has, too. True if there was more.
+  bool keepCommon(const Knowledge &other) {
+    size_t before = pipes.size() + flags.size();
+    llvm::set_intersect(pipes, other.pipes);
+    llvm::set_intersect(flags, other.flags);
+    return pipes.size() + flags.size() < before;
+  }
+};
+
+/// What the pipes that compute have begun, and do not know to be over.
+class Begun {
+public:
+  bool conflicts(Pipe pipe, const Access &access) const {
+    return llvm::any_of(accesses, [&](const auto &entry) {
+      return entry.first.first == pipe &&
+             access.conflictsWith(entry.first.second);
+    });
+  }
+  void begin(Pipe pipe, const Access &access) {
+    accesses[{pipe, access}] = Knowledge();
+  }
+  /// `pipe` waits until all that it has begun is over, or all pipes do.
+  void finish(Pipe pipe) {
+    eraseFrom(accesses, [&](const auto &entry) {
+      return pipe == Pipe::All || entry.first.first == pipe;
+    });
+  }
+  void raise(const Flag &flag);
+  void wait(const Flag &flag);
+  /// `op`, or one iteration of it, is over: its flags with numbers that vary
+  /// say nothing any more, nor do the tiles of loops in it.
+  void leave(Operation *op);
+  /// What may have begun here or in `other`. True if that is more, or less is
+  /// known of it.
+  bool join(const Begun &other);
+
+private:
+  std::map<std::pair<Pipe, Access>, Knowledge> accesses;
 };
 
 /// Finds the instructions that a barrier has to precede.
@@ -95,6 +171,52 @@ private:
 };
 
 } // namespace
+
+void Begun::raise(const Flag &flag) {
+  for (auto &[access, knowledge] : accesses)
+    if (access.first == flag.from || knowledge.pipes.count(flag.from))
+      knowledge.flags.insert(flag);
+}
+
+void Begun::wait(const Flag &flag) {
+  for (auto &[access, knowledge] : accesses)
+    if (knowledge.flags.erase(flag))
+      knowledge.pipes.insert(flag.to);
+  eraseFrom(accesses, [](const auto &entry) {
+    return entry.second.pipes.count(entry.first.first) > 0;
+  });
+}
+
+void Begun::leave(Operation *op) {
+  auto isInside = [&](Value value) {
+    return value && op->isAncestor(value.getParentBlock()->getParentOp());
+  };
+  std::map<std::pair<Pipe, Access>, Knowledge> left;
+  for (auto &[begun, knowledge] : accesses) {
+    auto [pipe, access] = begun;
+    eraseFrom(knowledge.flags,
+              [&](const Flag &flag) { return isInside(flag.value); });
+    bool isIndex =
+        access.tile && access.tile.getParentBlock()->getParentOp() == op;
+    if (isIndex && !access.isBefore)
+      access.isBefore = true;
+    else if (isInside(access.tile) && !isIndex)
+      access.tile = Value();
+    auto [entry, isNew] = left.try_emplace({pipe, access}, knowledge);
+    if (!isNew)
+      entry->second.keepCommon(knowledge);
+  }
+  accesses = std::move(left);
+}
+
+bool Begun::join(const Begun &other) {
+  bool changed = false;
+  for (const auto &[access, knowledge] : other.accesses) {
+    auto [entry, isNew] = accesses.try_emplace(access, knowledge);
+    changed |= isNew || entry->second.keepCommon(knowledge);
+  }
+  return changed;
+}
 
 /// The least that `bytes` can be: what varies in an address is not negative.
 static int64_t getLeast(Value bytes) {
@@ -114,6 +236,23 @@ static AccessedPlace getPlace(Value pointer) {
   auto address = pointer.getDefiningOp<AddressOp>();
   return {cast<PtrType>(pointer.getType()).getMemory(),
           address ? getLeast(address.getBytes()) : 0};
+}
+
+/// The index of the loop that goes over tiles of a place, each at another
+/// multiple of it, if `pointer` is to such a tile: they do not overlap.
+static Value getTileIndex(Value pointer) {
+  auto offset = pointer.getDefiningOp<OffsetOp>();
+  if (!offset || !offset.getBase().getDefiningOp<AddressOp>())
+    return {};
+  Value index = offset.getElements();
+  if (auto product = index.getDefiningOp<arith::MulIOp>();
+      product && matchPattern(product.getRhs(), m_Constant()) &&
+      !matchPattern(product.getRhs(), m_Zero()))
+    index = product.getLhs();
+  auto argument = dyn_cast<BlockArgument>(index);
+  bool isIndex = argument && argument.getArgNumber() == 0 &&
+                 isa<scf::ForOp>(argument.getOwner()->getParentOp());
+  return isIndex ? index : Value();
 }
 
 /// The least that `extent` has of fractals: one, if it is not known.
@@ -153,6 +292,28 @@ static void setBlocks(VectorOp vector, unsigned index, Value pointer,
   access.step = std::gcd(vector.getBlocks()[index], vector.getRepeats()[index]);
 }
 
+/// True if `op` is a loop that has an iteration.
+static bool runsForSure(Operation *op) {
+  auto loop = dyn_cast<scf::ForOp>(op);
+  if (!loop)
+    return false;
+  std::optional<int64_t> lower = getConstantIntValue(loop.getLowerBound()),
+                         upper = getConstantIntValue(loop.getUpperBound());
+  return lower && upper && *lower < *upper;
+}
+
+/// True if `copy` goes the way that zeros in L1 come, too.
+static bool isToL1(CopyOp copy) {
+  switch (copy.getKind()) {
+  case CopyKind::GmToCbuf:
+  case CopyKind::GmToCbufNd2Nz:
+  case CopyKind::GmToCbufNd2NzB8:
+    return true;
+  default:
+    return false;
+  }
+}
+
 /// What the vector unit writes first and reads after.
 static SmallVector<Access> getVectorAccesses(Operation *op) {
   SmallVector<Access> accesses;
@@ -170,24 +331,22 @@ static SmallVector<Access> getVectorAccesses(Operation *op) {
 
 void Ordering::visitInstruction(Operation *op, Pipe pipe,
                                 ArrayRef<Access> accesses, Begun &begun) {
-  std::set<Access> &earlier = begun.accesses[pipe];
-  bool conflicts = llvm::any_of(accesses, [&](const Access &access) {
-    return llvm::any_of(earlier, [&](const Access &other) {
-      return access.conflictsWith(other);
-    });
-  });
-  if (conflicts)
+  if (llvm::any_of(accesses, [&](const Access &access) {
+        return begun.conflicts(pipe, access);
+      }))
     late.insert({op, pipe});
   if (late.contains({op, pipe}))
-    earlier.clear();
-  earlier.insert(accesses.begin(), accesses.end());
+    begun.finish(pipe);
+  for (const Access &access : accesses)
+    begun.begin(pipe, access);
 }
 
 void Ordering::visit(Operation *op, Begun &begun) {
   if (auto mad = dyn_cast<MadOp>(op)) {
     Access sums{getPlace(mad.getC()), /*writes=*/true};
+    sums.tile = getTileIndex(mad.getC());
     if (isLong(mad))
-      begun.accesses[Pipe::M].insert(sums);
+      begun.begin(Pipe::M, sums);
     else
       visitInstruction(op, Pipe::M, sums, begun);
     return;
@@ -199,15 +358,33 @@ void Ordering::visit(Operation *op, Begun &begun) {
     visitInstruction(op, Pipe::V, getVectorAccesses(op), begun);
     return;
   }
+  if (auto clear = dyn_cast<ClearOp>(op)) {
+    Access zeros{getPlace(clear.getDestination()), /*writes=*/true};
+    zeros.tile = getTileIndex(clear.getDestination());
+    return visitInstruction(op, Pipe::MTE2, zeros, begun);
+  }
+  if (copy && isToL1(copy))
+    return visitInstruction(op, Pipe::MTE2,
+                            Access{getPlace(copy.getDestination()), true, true},
+                            begun);
+  if (auto barrier = dyn_cast<PipeBarrierOp>(op))
+    return begun.finish(barrier.getPipe());
+  if (auto raised = dyn_cast<SetFlagOp>(op))
+    return begun.raise(Flag(raised));
+  if (auto awaited = dyn_cast<WaitFlagOp>(op))
+    return begun.wait(Flag(awaited));
   // A region may run or not, that of a loop also after itself.
   Begun before = begun;
+  if (runsForSure(op))
+    begun = Begun();
   for (Region &region : op->getRegions()) {
     Begun entry = before, inside;
     do {
       inside = entry;
       visit(region, inside);
-    } while (isa<scf::ForOp>(op) && entry.add(inside));
-    begun.add(inside);
+      inside.leave(op);
+    } while (isa<scf::ForOp>(op) && entry.join(inside));
+    begun.join(inside);
   }
 }
 

@@ -214,6 +214,5 @@ LogicalResult KernelLowering::lowerBorder(MicroKernelOp kernel,
           frame.elements());
   else
     clearAll();
-  PipeBarrierOp::create(builder, code.loc, Pipe::MTE2);
   return success();
 }

@@ -137,3 +137,118 @@ func.func @no_kernel(%x: !wide) {
   ascend.vector vexp %x sources %x repeat %one blocks [1, 1] repeats [8, 8] : !wide, !wide
   return
 }
+
+// Flags order what pipes have begun: a unit that waits for one that waited for it
+// needs no barrier. From then on it does.
+// CHECK-LABEL: func @flags
+func.func @flags(%n: index) attributes {ascend.kernel = []} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %b1 = arith.constant 1024 : index
+  %x = ascend.address %c0 : !wide
+  %y = ascend.address %b1 : !wide
+  // CHECK: vector vexp
+  // CHECK-NEXT: set_flag v to mte3
+  // CHECK-NEXT: wait_flag v to mte3
+  // CHECK-NEXT: set_flag mte3 to v
+  // CHECK-NEXT: wait_flag mte3 to v
+  // CHECK-NEXT: vector vabs
+  // CHECK-NEXT: pipe_barrier v
+  // CHECK-NEXT: vector vsqrt
+  ascend.vector vexp %x sources %x repeat %c1 blocks [1, 1] repeats [8, 8] : !wide, !wide
+  ascend.set_flag v to mte3, %c0
+  ascend.wait_flag v to mte3, %c0
+  ascend.set_flag mte3 to v, %c1
+  ascend.wait_flag mte3 to v, %c1
+  ascend.vector vabs %y sources %x repeat %c1 blocks [1, 1] repeats [8, 8] : !wide, !wide
+  ascend.vector vsqrt %x sources %y repeat %c1 blocks [1, 1] repeats [8, 8] : !wide, !wide
+  // The flag that comes back was raised ahead of the other one, or is another's.
+  // CHECK: set_flag v to mte3
+  // CHECK-NEXT: wait_flag mte3 to v
+  // CHECK-NEXT: wait_flag v to mte3
+  // CHECK-NEXT: pipe_barrier v
+  // CHECK-NEXT: vector vexp
+  ascend.set_flag mte3 to v, %c1
+  ascend.set_flag v to mte3, %c0
+  ascend.wait_flag mte3 to v, %c1
+  ascend.wait_flag v to mte3, %c0
+  ascend.vector vexp %y sources %x repeat %c1 blocks [1, 1] repeats [8, 8] : !wide, !wide
+  // A number that varies is another one in the next iteration.
+  // CHECK: scf.for
+  // CHECK-NEXT: arith.remsi
+  // CHECK-NEXT: wait_flag mte3 to v
+  // CHECK-NEXT: pipe_barrier v
+  // CHECK-NEXT: vector vexp
+  %c2 = arith.constant 2 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %turn = arith.remsi %i, %c2 : index
+    ascend.wait_flag mte3 to v, %turn
+    ascend.vector vexp %x sources %x repeat %c1 blocks [1, 1] repeats [8, 8] : !wide, !wide
+    ascend.set_flag v to mte3, %turn
+    ascend.wait_flag v to mte3, %turn
+    ascend.set_flag mte3 to v, %turn
+  }
+  ascend.pipe_barrier all
+  // CHECK: pipe_barrier all
+  // CHECK-NEXT: vector vexp
+  // CHECK-NEXT: return
+  ascend.vector vexp %x sources %x repeat %c1 blocks [1, 1] repeats [8, 8] : !wide, !wide
+  return
+}
+
+!block = !ascend.ptr<l1, f16>
+!memory = !ascend.ptr<gm, f16>
+
+// Tiles of a place one after the other, twice: each is another one until the
+// loop starts anew.
+// CHECK-LABEL: func @tiles
+func.func @tiles(%m: index, %from: !memory) attributes {ascend.kernel = []} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c4 = arith.constant 4 : index
+  %c1024 = arith.constant 1024 : index
+  %z = arith.constant false
+  %c = ascend.address %c0 : !sums
+  %a = ascend.address %c0 : !lhs
+  %b = ascend.address %c0 : !rhs
+  %place = ascend.address %c0 : !block
+  // CHECK: scf.for
+  // CHECK-NOT: pipe_barrier
+  // CHECK: ascend.mad
+  // CHECK-NEXT: pipe_barrier m
+  // CHECK-NEXT: ascend.mad
+  scf.for %i = %c0 to %c4 step %c1 {
+    %at = arith.muli %i, %c1024 : index
+    %tile = ascend.offset %c, %at : !sums
+    ascend.mad %tile, %a, %b m %m k %c1 n %c1 init %z : !sums, !lhs, !rhs
+    ascend.mad %tile, %a, %b m %m k %c1 n %c1 init %z : !sums, !lhs, !rhs
+  }
+  // CHECK: scf.for
+  // CHECK-NEXT: scf.for
+  // CHECK: pipe_barrier m
+  // CHECK-NEXT: ascend.mad
+  scf.for %k = %c0 to %c2 step %c1 {
+    scf.for %i = %c0 to %c4 step %c1 {
+      %at = arith.muli %i, %c1024 : index
+      %tile = ascend.offset %c, %at : !sums
+      ascend.mad %tile, %a, %b m %m k %c1 n %c1 init %z : !sums, !lhs, !rhs
+    }
+  }
+  // Zeros go ahead of what is copied over them, row by row or not.
+  // CHECK: scf.for
+  // CHECK-NOT: pipe_barrier
+  // CHECK: ascend.clear
+  // CHECK: pipe_barrier mte2
+  // CHECK-NEXT: ascend.copy
+  // CHECK-NEXT: ascend.copy
+  // CHECK-NEXT: return
+  scf.for %i = %c0 to %c4 step %c1 {
+    %at = arith.muli %i, %c1024 : index
+    %tile = ascend.offset %place, %at : !block
+    ascend.clear %tile repeat %c2 : !block
+  }
+  ascend.copy copy_gm_to_cbuf %place, %from bursts %c1 of %c1 every %c0, %c0 : !block, !memory
+  ascend.copy copy_gm_to_cbuf %place, %from bursts %c1 of %c1 every %c0, %c0 : !block, !memory
+  return
+}
