@@ -55,7 +55,7 @@ struct Access {
   int64_t first = 0, step = 1;
   /// Which tile of the place it is to, if a loop goes over these: the loop's
   /// index, here or in an iteration before.
-  Value tile;
+  Value tile = {};
   bool isBefore = false;
 
   bool operator<(const Access &other) const {
@@ -159,15 +159,18 @@ private:
 /// Finds the instructions that a barrier has to precede.
 class Ordering {
 public:
-  void visit(Region &region, Begun &begun);
+  void run(Region &kernel);
   void insert();
 
 private:
+  void visit(Region &region, Begun &begun);
   void visit(Operation *op, Begun &begun);
   void visitInstruction(Operation *op, Pipe pipe, ArrayRef<Access> accesses,
                         Begun &begun);
 
   llvm::SetVector<std::pair<Operation *, Pipe>> late;
+  /// What iterations of loops leave to those that follow.
+  llvm::DenseMap<Operation *, Begun> leftByIterations;
 };
 
 } // namespace
@@ -322,6 +325,7 @@ static SmallVector<Access> getVectorAccesses(Operation *op) {
     if (!isa<PtrType>(operand.getType()))
       continue;
     Access access{getPlace(operand), accesses.empty(), isa<CopyOp>(op)};
+    access.tile = getTileIndex(operand);
     if (vector)
       setBlocks(vector, accesses.size(), operand, access);
     accesses.push_back(access);
@@ -379,12 +383,26 @@ void Ordering::visit(Operation *op, Begun &begun) {
     begun = Begun();
   for (Region &region : op->getRegions()) {
     Begun entry = before, inside;
+    entry.join(leftByIterations[op]);
     do {
       inside = entry;
       visit(region, inside);
       inside.leave(op);
     } while (isa<scf::ForOp>(op) && entry.join(inside));
+    if (isa<scf::ForOp>(op))
+      leftByIterations[op] = inside;
     begun.join(inside);
+  }
+}
+
+/// A barrier serves what follows, too. Where it is needed only for what an
+/// iteration leaves to the next one, that is found when what follows has been
+/// seen: the second round knows it ahead.
+void Ordering::run(Region &kernel) {
+  for (int round = 0; round < 2; ++round) {
+    late.clear();
+    Begun begun;
+    visit(kernel, begun);
   }
 }
 
@@ -410,8 +428,7 @@ struct InsertAscendBarriersPass
     if (!getOperation()->hasAttr(kKernelAttrName))
       return;
     Ordering ordering;
-    Begun begun;
-    ordering.visit(getOperation().getBody(), begun);
+    ordering.run(getOperation().getBody());
     ordering.insert();
   }
 };

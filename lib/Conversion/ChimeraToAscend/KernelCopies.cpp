@@ -242,8 +242,10 @@ void KernelLowering::copyInside(const Matrix &matrix, Value to, int64_t pitch) {
     builder.setInsertionPoint(branch.thenYield());
     body();
   };
-  when(arith::CmpIPredicate::slt, code.number(matrix.rows()),
-       [&] { clear(to, pitch * matrix.maxColumns); });
+  when(arith::CmpIPredicate::slt, code.number(matrix.rows()), [&] {
+    clear(to, pitch * matrix.maxColumns);
+    PipeBarrierOp::create(builder, code.loc, Pipe::MTE2);
+  });
   when(arith::CmpIPredicate::sgt, code.number(0), [&] {
     copyFromMemory(inside, code.offset(to, code.mul(first, fractal)), pitch);
   });

@@ -37,17 +37,20 @@ CHAINS = [
     Chain(1, 700, 64, [Stage(600), Stage(64)]),
     Attention(2, 70, 300, 48),
     Chain(1, 96, 80, [Stage(176, bias=True, activation="gelu"), Stage(176)]),
-    Chain(2, 70, 40, [Stage(170, transposed=True), Stage(165)]),
+    # Enough matrices for tiles of several fractals of rows.
+    Chain(24, 70, 40, [Stage(170, transposed=True), Stage(165)]),
     # A border of zeros around an image from memory, and windows with a border over
-    # what another layer makes, with a stride or without.
+    # what another layer makes, with a stride or without: wide enough for tiles that have
+    # a border above but none beside them.
     Convolutions(1, 9, 21, 32, [Layer(32, 3, relu=True, padding=1)]),
-    Convolutions(1, 13, 20, 32, [Layer(32, 3, relu=True, padding=1),
-                                 Layer(32, 3, padding=1)]),
-    Convolutions(1, 13, 33, 16, [Layer(48, relu=True), Layer(32, 3, 2, padding=1)]),
+    Convolutions(1, 13, 100, 32, [Layer(32, 3, relu=True, padding=1),
+                                  Layer(32, 3, padding=1)]),
+    Convolutions(1, 13, 80, 16, [Layer(48, relu=True), Layer(32, 3, 2, padding=1)]),
     Convolutions(1, 13, 33, 32, [Layer(32, 3, relu=True),
                                  Layer(20, 3, 2, padding=1)]),
-    # Keys that cores share, and the kernel that combines what they leave.
-    Attention(2, 1, 1500, 48),
+    # Keys that cores share, and the kernel that combines what they leave; with several
+    # queries, since with one other rows say nothing.
+    Attention(2, 6, 1500, 48),
 ]
 # What each of them is compiled for.
 TARGETS = ["ascend310p"] * 5 + ["ascend910", "ascend910b", "ascend310p", "ascend310p",

@@ -504,9 +504,9 @@ TEST(Fragments, LetGroupsShareTheColumnsOfASoftmax) {
   EXPECT_EQ(alone.groups, 1);
   EXPECT_EQ(shared.groups, 2);
   EXPECT_EQ(shared.sharers, 2);
-  // Half of the scores, and as many sums.
+  // Half of the scores, and as many sums; two places for numbers of rows.
   EXPECT_LT(shared.registers, alone.registers);
-  EXPECT_EQ(shared.factorBytes, alone.factorBytes + 2 * 16 * 4);
+  EXPECT_EQ(shared.factorBytes, alone.factorBytes + 2 * (2 * 16 * 4));
   EXPECT_EQ(planFor(4, 16, {{keys, 32}}).obstacle,
             "a tile has too few columns to share");
   EXPECT_EQ(planFor(2, 32, {{keys, 32}}).obstacle,
