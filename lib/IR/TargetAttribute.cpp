@@ -186,10 +186,10 @@ model::Machine TargetAttr::getCommonFigures() const {
   for (BufferAttr buffer : getBuffers())
     machine.buffers.push_back(getFigures(buffer));
   for (RouteAttr route : getRoutes())
-    machine.routes.push_back({route.getSource().str(),
-                              route.getDestination().str(),
-                              static_cast<double>(route.getBandwidth()),
-                              route.getConverts(), route.getRelu()});
+    machine.routes.push_back(
+        {route.getSource().str(), route.getDestination().str(),
+         static_cast<double>(route.getBandwidth()), route.getConverts(),
+         route.getRelu(), route.getBlocks()});
   return machine;
 }
 

@@ -15,6 +15,7 @@
 
 #include "Chimera/IR/Chimera.h"
 #include "Chimera/IR/ElementBytes.h"
+#include "Chimera/Model/Machine.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/DenseSet.h"
@@ -155,10 +156,14 @@ LogicalResult BufferAttr::verify(EmitError emitError, StringRef name,
 
 LogicalResult RouteAttr::verify(EmitError emitError, StringRef source,
                                 StringRef destination, int64_t bandwidth, bool,
-                                bool) {
+                                bool, bool blocks) {
   if (source == destination)
     return emitError() << "a route must lead from one memory to another, got '"
                        << source << "' twice";
+  if (blocks && destination != model::Machine::mainMemory)
+    return emitError() << "the route to '" << destination
+                       << "' has blocks, which only '"
+                       << model::Machine::mainMemory << "' has";
   return verifyPositive(emitError, {{"bandwidth", bandwidth}});
 }
 

@@ -91,7 +91,7 @@ static constexpr StringLiteral kAscend910 = R"(#chimera.target<"ascend910",
             <"L1", "L0B", bandwidth = 256000000000>,
             <"L0C", "UB", bandwidth = 256000000000, converts = true>,
             <"UB", "L1", bandwidth = 128000000000>,
-            <"UB", "memory", bandwidth = 16000000000>],
+            <"UB", "memory", bandwidth = 16000000000, blocks = true>],
   triple = "davinci-huawei-cann", cpu = "Ascend910A">)";
 
 static constexpr StringLiteral kAscend310P = R"(#chimera.target<"ascend310p",
@@ -129,7 +129,7 @@ static constexpr StringLiteral kAscend310P = R"(#chimera.target<"ascend310p",
             <"L1", "L0B", bandwidth = 256000000000>,
             <"L0C", "UB", bandwidth = 256000000000, converts = true>,
             <"UB", "L1", bandwidth = 256000000000>,
-            <"UB", "memory", bandwidth = 28500000000>],
+            <"UB", "memory", bandwidth = 28500000000, blocks = true>],
   triple = "davinci-huawei-cann", cpu = "Ascend310P3">)";
 
 static constexpr StringLiteral kAscend910B = R"(#chimera.target<"ascend910b",

@@ -267,6 +267,11 @@
 
 // -----
 
+// expected-error @below {{the route to 'L1' has blocks, which only 'memory' has}}
+#attr = #chimera.route<"UB", "L1", bandwidth = 1, blocks = true>
+
+// -----
+
 // expected-error @below {{memory 'L1' occurs twice}}
 #attr = #chimera.target<"t", cores = 1,
     unit = <bits = 256, registers = 16, fma = 2, load = 2, store = 1,

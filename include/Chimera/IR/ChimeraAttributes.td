@@ -490,7 +490,9 @@ def Chimera_RouteAttr : Chimera_Attr<"Route", "route"> {
     From one memory to another, by the names of levels and buffers; `memory` is
     what lies outside all of them. `bandwidth` in bytes per second and core. A
     route with `converts` can narrow what it moves to the type that is stored,
-    one with `relu` can put zero for negative numbers before that.
+    one with `relu` can put zero for negative numbers before that. One with
+    `blocks` moves whole blocks of memory: the rows that it writes, and their
+    distance, are multiples of the columns of the matrix unit.
 
     Example: `#chimera.route<"L0C", "L1", bandwidth = 460800000000, converts = true, relu = true>`
   }];
@@ -498,10 +500,11 @@ def Chimera_RouteAttr : Chimera_Attr<"Route", "route"> {
                         StringRefParameter<"where it ends">:$destination,
                         "int64_t":$bandwidth,
                         DefaultValuedParameter<"bool", "false">:$converts,
-                        DefaultValuedParameter<"bool", "false">:$relu);
+                        DefaultValuedParameter<"bool", "false">:$relu,
+                        DefaultValuedParameter<"bool", "false">:$blocks);
   let assemblyFormat = [{
     `<` $source `,` $destination `,`
-        struct($bandwidth, $converts, $relu) `>`
+        struct($bandwidth, $converts, $relu, $blocks) `>`
   }];
   let genVerifyDecl = 1;
 }

@@ -363,6 +363,9 @@ enum class Reason {
   IntermediateTooLarge,
   /// Not fused: no plan of the whole chain fits all levels. No figures.
   DoesNotFit,
+  /// No plan: memory is written in whole blocks, and rows of the result end
+  /// within one. No figures.
+  WritesPartOfBlock,
   /// Not fused: what is computed again costs more than it saves. Seconds of
   /// arithmetic fused and unfused.
   RecomputationCosts,

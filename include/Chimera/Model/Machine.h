@@ -162,6 +162,9 @@ struct Route {
   /// True if what it moves can be narrowed on the way, and negative numbers
   /// replaced by zero.
   bool converts = false, hasRelu = false;
+  /// True if it writes whole blocks only: rows of results that are multiples of
+  /// the columns of the matrix unit.
+  bool writesBlocks = false;
 };
 
 /// The threads of a core whose registers hold what the matrix unit works on.

@@ -128,6 +128,10 @@ struct LineOfPixels {
 /// alone, or of which one is an image under windows.
 bool hasRoutes(const ChainProblem &problem, const Machine &machine);
 
+/// False if `machine` writes main memory in whole blocks, and rows of what
+/// `problem` makes are no multiples of them.
+bool writesWholeBlocks(const ChainProblem &problem, const Machine &machine);
+
 /// True if no vector unit has to touch the sums of `op`: what follows them, a
 /// ReLU or a narrower type, every route out of the matrix unit of `machine`
 /// does.
@@ -172,6 +176,8 @@ bool runsInLanes(const ChainProblem &problem, const Machine &machine);
 /// - *Softmax.* Scores, and what is rescaled with every block of them, leave
 ///   with every block for the memory of the vector unit, where they have room
 ///   and are added up.
+/// - *Blocks.* Where main memory is written in whole blocks, rows of a result
+///   are made of them, or there is no plan.
 /// - *Parts.* Where tasks share a softmax's columns, each leaves its sums, in
 ///   the type that they are added up in, and maximum and sum of each row, a
 ///   block each; a second kernel reads them all and does what is left.

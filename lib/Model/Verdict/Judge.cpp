@@ -18,6 +18,7 @@
 #include "Chimera/Model/ChainLimits.h"
 #include "Chimera/Model/MemoryPass.h"
 #include "Chimera/Model/PlanCache.h"
+#include "Chimera/Model/Routes.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
@@ -41,6 +42,9 @@ StringRef chimera::model::describe(Reason reason) {
     return "the intermediate is too large for any level";
   case Reason::DoesNotFit:
     return "no fused plan fits the memory levels";
+  case Reason::WritesPartOfBlock:
+    return "memory is written in whole blocks, and rows of the result end "
+           "within one";
   case Reason::RecomputationCosts:
     return "recomputing costs more than it saves";
   case Reason::ComputeBound:
@@ -72,6 +76,14 @@ std::string Verdict::explain() const {
   };
   text += ": " + show(figures[0]) + " against " + show(figures[1]);
   return level.empty() ? text : text + " into " + level;
+}
+
+/// Why operators without a plan are left alone: `otherwise`, unless main memory
+/// cannot take what they make.
+static Reason findReasonWithoutPlan(const ChainProblem &problem,
+                                    const Machine &machine, Reason otherwise) {
+  return writesWholeBlocks(problem, machine) ? otherwise
+                                             : Reason::WritesPartOfBlock;
 }
 
 //===----------------------------------------------------------------------===//
@@ -322,7 +334,7 @@ void Explainer::explainMissing() {
   int64_t least = leastBufferBytes(problem), most = 0;
   for (const MemoryLevel &level : machine.levels)
     most = std::max(most, level.usableBytes());
-  verdict.reason = Reason::DoesNotFit;
+  verdict.reason = findReasonWithoutPlan(problem, machine, Reason::DoesNotFit);
   if (least > most)
     because(Reason::IntermediateTooLarge, least, most, "bytes");
 }
@@ -506,6 +518,8 @@ Verdict chimera::model::judge(const ChainProblem &problem, PlanCache &cache) {
   if (size == 1) {
     verdict.fuse = verdict.fused.has_value();
     verdict.reason = Reason::SingleOperator;
+    if (!verdict.fuse)
+      verdict.reason = findReasonWithoutPlan(problem, machine, verdict.reason);
     return verdict;
   }
   bool isTie = decideTie(problem, machine, options, verdict);

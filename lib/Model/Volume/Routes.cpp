@@ -475,6 +475,8 @@ RoutePlan RoutePlanner::run() {
                             [](const auto &op) { return !op.states.empty(); })))
     plan.obstacle = "no program multiplies bytes under windows, or scores of a "
                     "softmax of them";
+  if (!writesWholeBlocks(problem, machine))
+    plan.obstacle = "rows of a result end within a block of memory";
   for (auto [index, route] : enumerate(machine.routes)) {
     RouteTraffic &traffic = plan.routes[index];
     traffic.seconds = traffic.bytes / route.bytesPerSecond;
@@ -590,6 +592,19 @@ bool chimera::model::runsInLanes(const ChainProblem &problem,
                    problem.tensors[op.output].elementBytes == halfBytes) &&
                   all_of(op.epilogue, isInside);
          });
+}
+
+bool chimera::model::writesWholeBlocks(const ChainProblem &problem,
+                                       const Machine &machine) {
+  if (!hasRoutes(problem, machine) ||
+      none_of(machine.routes,
+              [](const Route &route) { return route.writesBlocks; }))
+    return true;
+  return all_of(problem.operators, [&](const Operator &op) {
+    LoopId columns = op.output.indices.back().terms.front().loop;
+    return problem.tensors[op.output].role == Role::Intermediate ||
+           problem.loops[columns].extent % machine.matrix->columns == 0;
+  });
 }
 
 bool chimera::model::leavesByRoute(const Operator &op, const Machine &machine) {

@@ -252,7 +252,7 @@ void ChainScheduler::report(ChainOutcome outcome, const Twine &explanation) {
 /// Both plans in numbers: predicted times, and bytes per level.
 std::string ChainScheduler::comparePlans() const {
   if (!canSplit())
-    return formatv("fused {0:F1} us, separate operators do not fit",
+    return formatv("fused {0:F1} us, separate operators have no plan",
                    verdict.fused->seconds * 1e6);
   std::string text =
       formatv("fused {0:F1} us, unfused {1:F1} us",

@@ -6,6 +6,9 @@
 // RUN: chimera-opt %t.masked.mlir --chimera-ascend-pipeline=target=ascend910 | FileCheck %s --check-prefix=SOFTMAX
 // RUN: chimera-opt %t.masked.mlir --chimera-ascend-pipeline=target=ascend910b | FileCheck %s --check-prefix=MASKED-SPLIT
 // RUN: chimera-opt %t.attention.mlir --chimera-ascend-pipeline=target=ascend310p -o /dev/null
+// RUN: %python -c "import sys; sys.path.insert(0, '%chimera_src_root/test/Integration/Ascend'); import attention; print(attention.Attention(2, 70, 70, 48).program())" > %t.tiny.mlir
+// RUN: chimera-opt %t.tiny.mlir --chimera-ascend-pipeline="target=ascend910 fuse=auto" | FileCheck %s --check-prefix=TINY
+// RUN: chimera-opt %t.tiny.mlir --chimera-ascend-pipeline="target=ascend310p fuse=auto" | FileCheck %s --check-prefix=TINY
 // RUN: chimera-opt %s --split-input-file --chimera-ascend-pipeline="target=ascend910 required=false" --remarks-filter=chimera -o /dev/null 2>&1 | FileCheck %s --check-prefix=OLDER
 // RUN: chimera-opt %s --split-input-file --chimera-ascend-pipeline="target=ascend910b required=false" --remarks-filter=chimera -o %t 2>&1 | FileCheck %s --check-prefix=SPLIT
 // RUN: FileCheck %s --check-prefix=CODE < %t
@@ -27,9 +30,16 @@
 // MASKED-SPLIT: copy_gm_to_ubuf_pad
 // MASKED-SPLIT: vconv_u82f16
 
+// Scores in memory would have rows of 70 halves: both products are in one kernel.
+// TINY: emitc.func @main_kernel
+// TINY: "mad"
+// TINY-NOT: emitc.func
+// TINY: "mad"
+
 // Rows of 20 halves end within a block, which the 910 cannot write; the 910B
 // writes sums as they are.
-// OLDER: no kernel for an Ascend core: the rows of a result are no multiple of 16 numbers, and memory is written in whole blocks
+// OLDER: operators left alone: memory is written in whole blocks, and rows of the result end within one
+// OLDER: no kernel for an Ascend core: no tensor of the group has all of its loops
 // SPLIT-NOT: no kernel
 // CODE: #define CHIMERA_NPU_ARCH 9102
 // CODE: copy_gm_to_cbuf_multi_nd2nz_b16

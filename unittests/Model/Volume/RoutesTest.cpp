@@ -482,6 +482,29 @@ TEST(Routes, SaysWhatStandsInTheWay) {
   EXPECT_EQ(bytesOn(plan, "memory", "V"), 512 * (512 + 64) * 4);
 }
 
+// Rows of what stays on chip may end anywhere.
+TEST(Routes, WritesWholeBlocks) {
+  Machine machine = makeMachine();
+  machine.routes[6].writesBlocks = true;
+  Schedule schedule = makeSchedule({{m, 32}, {l, 48}}, 1);
+  ChainProblem problem =
+      makeNarrowChain({/*b=*/1, /*m=*/50, /*n=*/32, /*k=*/33, /*l=*/70});
+  EXPECT_TRUE(writesWholeBlocks(problem, machine));
+  EXPECT_EQ(planRoutes(problem, machine, schedule, 32).obstacle, "");
+  problem = makeNarrowChain({/*b=*/1, /*m=*/50, /*n=*/24, /*k=*/33, /*l=*/70});
+  EXPECT_FALSE(writesWholeBlocks(problem, machine));
+  EXPECT_EQ(planRoutes(problem, machine, schedule, 32).obstacle,
+            "rows of a result end within a block of memory");
+  EXPECT_TRUE(writesWholeBlocks(problem, makeMachine()));
+  // By themselves both operators have a result.
+  ChainProblem first =
+      makeNarrowChain({/*b=*/1, /*m=*/50, /*n=*/32, /*k=*/33, /*l=*/70});
+  for (Tensor &tensor : first.tensors)
+    if (tensor.role == Role::Intermediate)
+      tensor.role = Role::Output;
+  EXPECT_FALSE(writesWholeBlocks(first, machine));
+}
+
 // Where sums can be narrowed on their way out, and the vector unit is
 // elsewhere, it neither sees them nor has room for them.
 TEST(Routes, NarrowsOnTheWayOut) {
