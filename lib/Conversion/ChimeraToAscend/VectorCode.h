@@ -77,8 +77,10 @@ private:
     std::optional<Place> place;
     /// The first element, of what is in UB.
     mlir::Value address;
-    /// Of rows from memory, or for it, the first of them there.
+    /// Of rows from memory, or for it, the first of them there, and how many
+    /// blocks it is from one to the next.
     mlir::Value inMemory;
+    int64_t rowsApart = 1;
     /// Of sums from another core, and of what goes back there, where they are
     /// in memory.
     std::optional<Exchange> exchange;

@@ -31,13 +31,12 @@ LogicalResult VectorCode::prepareRowsInMemory(unsigned number, Access &access) {
   FailureOr<TileRef> tile = traceTile(code, operand);
   if (!isInMemoryOfRows(operand))
     return lowering.fail("what is known of rows depends on a tensor");
-  // Rows are neighbours.
+  // Rows of a group of heads have those of other queries between them.
   AffineMap map = kernel.getMaps()[number];
   for (unsigned index = 0; index < map.getNumResults(); ++index)
     if (rowLoop == map.getDimPosition(index) &&
-        *llvm::max_element(kernel.getExtentsOf(*rowLoop)) > 1 &&
-        getStride(*tile, tile->dims[index]) != 1)
-      return lowering.fail("what is known of rows is not one behind the other");
+        *llvm::max_element(kernel.getExtentsOf(*rowLoop)) > 1)
+      access.rowsApart = getStride(*tile, tile->dims[index]);
   Type f32 = builder.getF32Type();
   access.kind = Access::Kind::Rows;
   access.place = lowering.places.allocate(
@@ -47,7 +46,7 @@ LogicalResult VectorCode::prepareRowsInMemory(unsigned number, Access &access) {
   access.address = getAddress(code, *access.place, code.number(0));
   Value first = getLinearOffset(code, *tile);
   if (numRows)
-    first = code.add(first, firstRow);
+    first = code.add(first, code.mul(firstRow, access.rowsApart));
   access.inMemory = code.offset(
       UnrealizedConversionCastOp::create(
           builder, code.loc,
@@ -66,8 +65,12 @@ void VectorCode::loadRows() {
     waitFree(code, *access.place, zero);
     if (isOutput(number))
       continue;
-    code.copy(CopyKind::GmToUbuf, access.address, access.inMemory, one,
-              rowsInMemory(), zero, zero);
+    if (access.rowsApart == 1)
+      code.copy(CopyKind::GmToUbuf, access.address, access.inMemory, one,
+                rowsInMemory(), zero, zero);
+    else
+      code.copy(CopyKind::GmToUbuf, access.address, access.inMemory,
+                rowsInMemory(), one, code.number(access.rowsApart - 1), zero);
     setFull(code, *access.place, zero);
     waitFull(code, *access.place, zero);
   }
@@ -81,8 +84,12 @@ void VectorCode::storeRows() {
     if (isOutput(number)) {
       setFull(code, *access.place, zero);
       waitFull(code, *access.place, zero);
-      code.copy(CopyKind::UbufToGm, access.inMemory, access.address, one,
-                rowsInMemory(), zero, zero);
+      if (access.rowsApart == 1)
+        code.copy(CopyKind::UbufToGm, access.inMemory, access.address, one,
+                  rowsInMemory(), zero, zero);
+      else
+        code.copy(CopyKind::UbufToGm, access.inMemory, access.address,
+                  rowsInMemory(), one, zero, code.number(access.rowsApart - 1));
     }
     setFree(code, *access.place, zero);
   }

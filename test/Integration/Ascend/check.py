@@ -179,6 +179,8 @@ CASES = {
         Attention(2, 50, 700, 128, scale=False, transposed=True),
         Attention(4, 40, 100, 24, 48, bias=True, group=2),
         Attention(8, 1, 256, 64, group=4),
+        # Heads of a group are rows, with those of another query between them.
+        Attention(6, 2, 189, 25, 48, bias=True, group=3, sharpness=300),
         Attention(2, 64, 512, 64, sharpness=300),
         # Tiles that a mask leaves out, and rows without a score in a tile.
         Attention(2, 256, 512, 64, causal=True),
