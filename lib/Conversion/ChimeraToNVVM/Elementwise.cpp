@@ -149,9 +149,9 @@ void ElementwiseBuilder::combineSharers(MutableArrayRef<Fragment> results) {
       continue;
     Fragment &rows = results[index];
     ElementwiseOperand &init = operands[op.getNumDpsInputs() + index];
-    if (kernel.isScratchRead[0] && kernel.isScratchRead[1])
+    if (llvm::all_of(kernel.reads.scratch, [](bool isRead) { return isRead; }))
       kernel.synchronize();
-    int64_t part = kernel.isScratchRead[0] ? 1 : 0;
+    int64_t part = kernel.reads.scratch[0] ? 1 : 0;
     kernel.createIf(isFirst, [&] {
       for (int64_t row = 0; row < rows.rowTiles; ++row)
         for (int64_t half : {0, 1})
@@ -162,7 +162,7 @@ void ElementwiseBuilder::combineSharers(MutableArrayRef<Fragment> results) {
               ValueRange{getScratch(part, kernel.sharer, row, half)});
     });
     kernel.synchronize();
-    kernel.isScratchRead[part] = true;
+    kernel.reads.scratch[part] = true;
     for (int64_t row = 0; row < rows.rowTiles; ++row) {
       Value all;
       for (int64_t sharer = 0; sharer < columns.sharers; ++sharer) {

@@ -374,7 +374,8 @@ LogicalResult FragmentBuilder::addSharers(Fragment &sums, int64_t bytes) {
   complete(sums);
   int64_t sharers = kernel.layout.sharers;
   int64_t numbers = sums.parts.size() * 4;
-  if ((sharers - 1) * numbers * warpSize * 4 > bytes)
+  int64_t taken = (sharers - 1) * numbers * warpSize * 4;
+  if (taken > bytes)
     return failure();
   Value memory = shared.viewAsWords();
   auto placeOf = [&](Value sharer, int64_t number) {
@@ -382,7 +383,10 @@ LogicalResult FragmentBuilder::addSharers(Fragment &sums, int64_t bytes) {
         kernel.mul(kernel.add(sharer, kernel.constant(-1)), numbers * warpSize);
     return kernel.add(kernel.add(before, number * warpSize), kernel.lane);
   };
-  kernel.synchronize();
+  if (llvm::any_of(kernel.reads.tiles, [&](const SharedTile *tile) {
+        return tile->byteOffset < taken;
+      }))
+    kernel.synchronize();
   kernel.createIf(kernel.isLess(kernel.constant(0), kernel.sharer), [&] {
     for (auto [index, part] : llvm::enumerate(sums.parts))
       for (auto [element, number] : llvm::enumerate(getSums(part)))

@@ -50,7 +50,7 @@ void KernelBuilder::synchronizeWarp() {
 
 void KernelBuilder::synchronize() {
   gpu::BarrierOp::create(builder, loc);
-  isScratchRead.fill(false);
+  reads = Reads();
 }
 
 void KernelBuilder::commitCopies() {

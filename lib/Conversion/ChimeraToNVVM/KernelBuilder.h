@@ -18,6 +18,8 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 #include <array>
 
@@ -118,8 +120,18 @@ public:
   /// these tell each other numbers of rows, in one half or the other; null if
   /// there is one.
   mlir::Value sharer, scratch;
-  /// Whether threads may still read a half of `scratch`.
-  std::array<bool, 2> isScratchRead = {};
+  /// What threads may still read: halves of `scratch`, and tiles.
+  struct Reads {
+    std::array<bool, 2> scratch = {};
+    llvm::SmallPtrSet<const SharedTile *, 4> tiles;
+
+    void add(const Reads &others) {
+      for (auto [isRead, isOther] : llvm::zip_equal(scratch, others.scratch))
+        isRead |= isOther;
+      tiles.insert(others.tiles.begin(), others.tiles.end());
+    }
+  };
+  Reads reads;
   /// Why the code that was generated cannot be used; empty if it can.
   std::string problem;
 };

@@ -471,7 +471,7 @@ LogicalResult ProgramEmitter::emitContraction(const Contraction &contraction) {
 
 LogicalResult ProgramEmitter::addSharers(Fragment &sums) {
   if (isStaticPending)
-    kernel.awaitCopies(0);
+    shared.await(0);
   isStaticPending = false;
   if (succeeded(fragments.addSharers(sums, program.getTileBytes())))
     return success();

@@ -266,8 +266,8 @@ LogicalResult ProgramEmitter::emitRolled(StreamingLoop &loop) {
   else if (combines(op))
     KernelBuilder::unroll(newLoop, partsTogether);
   // Of an iteration before, if there is one.
-  std::array<bool, 2> wasScratchRead = kernel.isScratchRead;
-  kernel.isScratchRead.fill(true);
+  KernelBuilder::Reads before = kernel.reads;
+  kernel.reads.scratch.fill(true);
   {
     OpBuilder::InsertionGuard guard(kernel.builder);
     kernel.builder.setInsertionPointToStart(newLoop.getBody());
@@ -283,9 +283,8 @@ LogicalResult ProgramEmitter::emitRolled(StreamingLoop &loop) {
     if (!inits.empty())
       scf::YieldOp::create(kernel.builder, loc(), *yielded);
   }
-  for (auto [isRead, wasRead] :
-       llvm::zip_equal(kernel.isScratchRead, wasScratchRead))
-    isRead |= wasRead;
+  if (!runsForSure(op))
+    kernel.reads.add(before);
   bindArguments(op, newLoop.getResults());
   for (auto [argument, result] :
        llvm::zip_equal(op.getRegionIterArgs(), op.getResults()))

@@ -333,6 +333,7 @@ Value SharedMemory::load(const SharedTile &tile, Value row, Value chunk,
   auto type = VectorType::get({count, 4 / tile.elementBytes},
                               getElementTypeOrSelf(tile.source));
   Place &place = places[&tile];
+  kernel.reads.tiles.insert(&tile);
   return nvgpu::LdMatrixOp::create(
       builder, kernel.loc, type, place.memref,
       ValueRange{place.stage, kernel.add(row, rowInSquare), column},
@@ -352,6 +353,7 @@ Value SharedMemory::loadWords(const SharedTile &tile, Value row, Value column,
       kernel.add(kernel.add(kernel.exclusiveOr(low, key), columnWithin),
                  kernel.sub(column, low));
   Place &place = places[&tile];
+  kernel.reads.tiles.insert(&tile);
   SmallVector<Value> at = {place.stage, kernel.add(row, ownRow), ownColumn};
   if (count == 1)
     return memref::LoadOp::create(builder, kernel.loc, place.memref, at);

@@ -72,14 +72,22 @@ class Generator:
 
 def run_planned(case, target):
     """Whether one launch after the other makes what it should, whatever the order of
-    blocks and warps."""
+    blocks and warps; of an attention with sharp scores, too."""
+    numbers = kernels.Numbers(case.type)
+    data = (
+        [kernels.chain_data(case, numbers)]
+        if isinstance(case, Chain)
+        else [kernels.attention_data(case, numbers, sharp) for sharp in (False, True)]
+    )
+    made = kernels.make(case, target)
+    return [problem for one in data for problem in find_problems(case, made, *one)]
+
+
+def find_problems(case, made, inputs, expected, terms):
+    """What is wrong with the kernels `made`, for one set of arguments."""
     numbers = kernels.Numbers(case.type)
     np, emulator = numbers.np, numbers.ptx
-    is_chain = isinstance(case, Chain)
-    inputs, expected, terms = (
-        kernels.chain_data if is_chain else kernels.attention_data
-    )(case, numbers)
-    made, problems, bits = kernels.make(case, target), [], set()
+    problems, bits = [], set()
     for late, reverse in emulator.ORDERS:
         if problems:
             break
