@@ -275,6 +275,33 @@ static bool isLong(MadOp mad) {
          fractals;
 }
 
+/// The one block of a repeat that `vector` writes, if it fills no other ones:
+/// the mask before it says so.
+static std::optional<int64_t> findOnlyBlock(VectorOp vector) {
+  if (!vector.getSources().empty() ||
+      !isConstantIntValue(vector.getRepeat(), 1))
+    return std::nullopt;
+  Operation *before = vector->getPrevNode();
+  while (before && before->getNumRegions() == 0 &&
+         !isa<SetVectorMaskOp>(before))
+    before = before->getPrevNode();
+  auto mask = dyn_cast_if_present<SetVectorMaskOp>(before);
+  APInt high, low;
+  if (!mask || !matchPattern(mask.getHigh(), m_ConstantInt(&high)) ||
+      !matchPattern(mask.getLow(), m_ConstantInt(&low)))
+    return std::nullopt;
+  APInt elements = high.concat(low);
+  unsigned inBlock = 256 / vector.getDestination()
+                               .getType()
+                               .getElementType()
+                               .getIntOrFloatBitWidth();
+  if (elements.isZero())
+    return std::nullopt;
+  unsigned first = elements.countTrailingZeros() / inBlock,
+           last = (elements.getActiveBits() - 1) / inBlock;
+  return first == last ? std::optional<int64_t>(first) : std::nullopt;
+}
+
 /// Which blocks the operand of `vector` after `index` others is, if what it
 /// starts at is known: the halves of wide elements take turns.
 static void setBlocks(VectorOp vector, unsigned index, Value pointer,
@@ -293,6 +320,10 @@ static void setBlocks(VectorOp vector, unsigned index, Value pointer,
     return;
   access.first = bytes / block;
   access.step = std::gcd(vector.getBlocks()[index], vector.getRepeats()[index]);
+  if (std::optional<int64_t> only = findOnlyBlock(vector)) {
+    access.first += *only * vector.getBlocks()[index];
+    access.step = 0;
+  }
 }
 
 /// True if `op` is a loop that has an iteration.

@@ -138,6 +138,38 @@ func.func @no_kernel(%x: !wide) {
   return
 }
 
+// A mask leaves one block of a repeat, the same one or another.
+// CHECK-LABEL: func @masks
+func.func @masks() attributes {ascend.kernel = []} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %none = arith.constant 0 : i64
+  %second = arith.constant 65280 : i64
+  %third = arith.constant 65536 : i64
+  %both = arith.constant 33024 : i64
+  %more = arith.constant 65792 : i64
+  %zero = arith.constant 0.0 : f32
+  %x = ascend.address %c0 : !wide
+  // CHECK: vector_dup
+  // CHECK-NEXT: set_vector_mask
+  // CHECK-NEXT: vector_dup
+  // CHECK-NEXT: set_vector_mask
+  // CHECK-NEXT: pipe_barrier v
+  // CHECK-NEXT: vector vector_dup
+  // CHECK-NEXT: set_vector_mask
+  // CHECK-NEXT: pipe_barrier v
+  // CHECK-NEXT: vector vector_dup
+  ascend.set_vector_mask %none, %second
+  ascend.vector vector_dup %x scalar %zero repeat %c1 blocks [1] repeats [8] : !wide
+  ascend.set_vector_mask %none, %third
+  ascend.vector vector_dup %x scalar %zero repeat %c1 blocks [1] repeats [8] : !wide
+  ascend.set_vector_mask %none, %both
+  ascend.vector vector_dup %x scalar %zero repeat %c1 blocks [1] repeats [8] : !wide
+  ascend.set_vector_mask %none, %more
+  ascend.vector vector_dup %x scalar %zero repeat %c1 blocks [1] repeats [8] : !wide
+  return
+}
+
 // Flags order what pipes have begun: a unit that waits for one that waited for it
 // needs no barrier. From then on it does.
 // CHECK-LABEL: func @flags

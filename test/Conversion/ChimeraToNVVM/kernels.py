@@ -567,14 +567,13 @@ def is_seen(case, np):
     return np.broadcast_to(seen, (case.m, case.l))
 
 
-# Scores of a query and a key along it differ from others by more than what the
-# exponential of any type here can say.
+# Scores of a query and a key along it differ from others by more than what an
+# exponential in f16 can say.
 SHARPNESS = 12
 
 
 def sharpen(case, numbers, keys):
-    """Queries along a key each, of those that they see: whose exponential overflows
-    unless it is taken relative to this very score."""
+    """Queries along a key each, of those that they see."""
     np = numbers.np
     own = (case.group,) if case.group else ()
     chances = numbers.random.random((case.heads, *own, case.m, case.l))
