@@ -126,14 +126,15 @@ Value ElementwiseBuilder::getColumn(int64_t column, int64_t place) {
   return columns.first ? kernel.add(columns.first, own) : own;
 }
 
-/// Where `sharer` leaves a number of a thread's row in a part of the scratch.
+/// Where `sharer` leaves a number of a thread's row in a part of the scratch,
+/// the first or the second half.
 Value ElementwiseBuilder::getScratch(int64_t part, Value sharer,
                                      int64_t rowTile, int64_t half) {
   const ThreadLayout &layout = kernel.layout;
-  return kernel.add(
-      kernel.add(kernel.mul(sharer, layout.rows()),
-                 kernel.getRow(rowTile, half)),
-      part * model::bytesOfSharers(layout.sharers, layout.rows()) / 2 / 4);
+  int64_t partBytes = model::bytesOfSharers(layout.sharers, layout.rows()) / 2;
+  return kernel.add(kernel.add(kernel.mul(sharer, layout.rows()),
+                               kernel.getRow(rowTile, half)),
+                    part * partBytes / sizeof(float));
 }
 
 /// Completes what is reduced along rows by what the other warps with these rows

@@ -442,13 +442,13 @@ LogicalResult Program::chooseLayout(Refusal &refusal) {
   return sharers > 1 ? shareColumns(sharers, refusal) : success();
 }
 
-/// The outermost loop around `op` in its kernel; null if there is none.
-static scf::ForOp findOutermostLoop(Operation *op) {
+/// The outermost loop around `op` in `kernel`; null if there is none.
+static scf::ForOp findOutermostLoop(Operation *op, scf::ForallOp kernel) {
   scf::ForOp outermost;
-  while (auto loop = op->getParentOfType<scf::ForOp>()) {
+  for (auto loop = op->getParentOfType<scf::ForOp>();
+       loop && kernel->isAncestor(loop);
+       loop = loop->getParentOfType<scf::ForOp>())
     outermost = loop;
-    op = loop;
-  }
   return outermost;
 }
 
@@ -470,7 +470,7 @@ LogicalResult Program::shareColumns(int64_t sharers, Refusal &refusal) {
                       "block of up to {2} rows",
                       sharers, second->side(), layout.rowTiles * mmaRows)
             .str());
-  scf::ForOp loop = findOutermostLoop(second->block);
+  scf::ForOp loop = findOutermostLoop(second->block, forall);
   if (loop &&
       llvm::none_of(loop.getInits(), [&](Value init) { return isLocal(init); }))
     return refusal.set(
