@@ -79,8 +79,12 @@ def copies_of(own, last, others, path, sizes, threads, stages, bytes, side):
         copies += straight // 2 + rounds % (straight // 2)
     else:
         copies += rounds
-    isStreamed = any(line["loop"] in own and not line["parallel"] for line in path)
-    return copies * (stages if isStreamed else 1)
+    chooses = [line for line in path if line["loop"] in own and not line["parallel"]]
+    if not chooses:
+        return copies
+    # Ahead of a loop, no more iterations than it has.
+    trips = -(-chooses[-1]["extent"] // chooses[-1]["tile"])
+    return copies * min(stages, trips)
 
 
 def expect(plan, threads, rhs_by_columns, bytes):

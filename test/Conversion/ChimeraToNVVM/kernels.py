@@ -56,6 +56,8 @@ COMPILED = [
     Chain("f16", 0, 512, 64, 512, 64, tiles="m = 64, l = 64", stages=3),
     Chain("f16", 0, 512, 64, 512, 64, tiles="m = 64, l = 32", stages=4),
     Chain("bf16", 0, 208, 80, 208, 80, tiles="m = 64, l = 48", stages=3),
+    Chain("f16", 0, 32, 160, 64, 32, tiles="m = 16, l = 32, k = 32", stages=3),
+    Chain("f16", 0, 32, 64, 32, 32, tiles="m = 16, l = 16", stages=4),
 ]
 # As the planner has them: the chains of table IV of the Chimera paper, G1 to G12,
 # and perceptrons.
