@@ -36,7 +36,7 @@ public:
 
 private:
   LogicalResult readDims();
-  bool areTogether();
+  bool areTogether(unsigned operand);
   void emitMixed(Value column, int64_t columns);
   void emitSquare(Value column, int64_t columns, Value word, int64_t words);
   void store(Value words, int64_t columns);
@@ -72,20 +72,22 @@ LogicalResult InterleavedCopyEmitter::readDims() {
                 inWord * elementType().getIntOrFloatBitWidth() == kWordBits;
   areWordsTogether = dimOf(source, 0) == numbers;
   words = dimOf(source, 1);
-  if (!isWord || !isContiguous(outputIndex(), numbers))
+  if (!isWord || !isContiguous(outputIndex(), numbers) ||
+      !areTogether(outputIndex()))
     return failure();
   if (areWordsTogether)
     // A row of words, in another dimension than the columns.
     return success(words != columns && !isOpen(words) &&
-                   isContiguous(0, numbers) && areTogether());
+                   isContiguous(0, numbers) && areTogether(0));
   return success(dimOf(source, 0) == columns && isContiguous(0, columns));
 }
 
-/// True if words of the source follow each other without a gap.
-bool InterleavedCopyEmitter::areTogether() {
+/// True if words of an operand follow each other without a gap. Two columns of
+/// a wider panel look like words, and there is one.
+bool InterleavedCopyEmitter::areTogether(unsigned operand) {
   SmallVector<int64_t> strides;
   int64_t offset;
-  auto type = cast<MemRefType>(op->getOperand(0).getType());
+  auto type = cast<MemRefType>(op->getOperand(operand).getType());
   return succeeded(type.getStridesAndOffset(strides, offset)) &&
          strides[strides.size() - 2] == inWord;
 }

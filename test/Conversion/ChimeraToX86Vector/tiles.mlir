@@ -220,3 +220,22 @@ func.func @words(%from: memref<19x16x4xi8>, %to: memref<16x19x4xi8>) {
   }
   return
 }
+
+// -----
+
+#pack = #chimera.outer_product<lanes = 16, registers = <rows = 1, vectors = 1, broadcasts = 1, depth = 1>>
+
+// The last two columns of a panel of 16 are no words: their rows lie apart.
+
+// CHECK-LABEL: func @columns(
+// CHECK-NOT:     vector.interleave
+// CHECK:         return
+func.func @columns(%from: memref<1x2x8xbf16>, %to: memref<1x8x2xbf16, strided<[128, 16, 1]>>) {
+  chimera.micro_kernel pack ins(%from : memref<1x2x8xbf16>) outs(%to : memref<1x8x2xbf16, strided<[128, 16, 1]>>)
+      maps [affine_map<(b, k, n) -> (b, n, k)>, affine_map<(b, k, n) -> (b, k, n)>]
+      iterators ["parallel", "parallel", "parallel"] extents [[1], [8], [2]] implementation #pack {
+  ^bb0(%x: bf16, %y: bf16):
+    chimera.yield %x : bf16
+  }
+  return
+}
