@@ -22,15 +22,35 @@
 using namespace llvm;
 using namespace chimera::model;
 
-/// The loop tree of `schedule` where open loops have more trips than one.
-static LoopNest buildOpenTree(const ChainProblem &problem,
-                              const Schedule &schedule) {
+/// `problem` where open loops are longer than any tile.
+static ChainProblem lengthen(const ChainProblem &problem) {
   constexpr int64_t many = int64_t(1) << 40;
   ChainProblem longer = problem;
   for (Loop &loop : longer.loops)
     if (loop.isOpen)
       loop.extent = many;
-  return buildLoopTree(longer, schedule, schedule.levels.size() - 1);
+  return longer;
+}
+
+/// The loop tree of `schedule` where open loops have more trips than one.
+static LoopNest buildOpenTree(const ChainProblem &problem,
+                              const Schedule &schedule) {
+  return buildLoopTree(lengthen(problem), schedule, schedule.levels.size() - 1);
+}
+
+/// The loops around buffers: a kernel that holds its sums has the last loops,
+/// and leaves sums that are to be rounded for all rows.
+static LoopNest buildTreeOfBuffers(const ChainProblem &problem,
+                                   const Schedule &schedule) {
+  Schedule rounding = schedule;
+  for (auto [index, op] : enumerate(problem.operators)) {
+    const Tensor &output = problem.tensors[op.output];
+    if (output.heldBytes() == output.elementBytes)
+      rounding.held &= ~(OperatorSet(1) << index);
+  }
+  LoopNest tree = buildOpenTree(problem, schedule);
+  leaveLoopsToKernels(lengthen(problem), rounding, tree);
+  return tree;
 }
 
 static bool hasLoop(ArrayRef<NestLoop> loops, LoopId loop) {
@@ -39,17 +59,10 @@ static bool hasLoop(ArrayRef<NestLoop> loops, LoopId loop) {
 
 /// True if a tile of `loop` is left of what operator number `index` adds up,
 /// and of what it hands on, wherever that has a buffer.
-static bool isCutFor(const ChainProblem &problem, const Schedule &schedule,
-                     const LoopNest &tree, unsigned index, LoopId loop) {
+static bool isCutFor(const ChainProblem &problem, const LoopNest &tree,
+                     unsigned index, LoopId loop) {
   const Operator &op = problem.operators[index];
   SmallVector<NestLoop, 12> path = pathOf(tree, index);
-  // A kernel that holds its sums has the loops over rows and over the
-  // reduction, and leaves sums that are to be rounded for all rows.
-  const Tensor &output = problem.tensors[op.output];
-  if ((schedule.held >> index & 1) && output.heldBytes() != output.elementBytes)
-    while (!path.empty() &&
-           (path.back().loop == op.rowLoop || op.isReduction(path.back().loop)))
-      path.pop_back();
   const auto *reduction = find_if(path, [&](const NestLoop &own) {
     return own.loop != loop && op.isReduction(own.loop);
   });
@@ -70,10 +83,10 @@ static bool isCutFor(const ChainProblem &problem, const Schedule &schedule,
 
 static bool isCut(const ChainProblem &problem, const Schedule &schedule,
                   LoopId loop) {
-  LoopNest tree = buildOpenTree(problem, schedule);
+  LoopNest tree = buildTreeOfBuffers(problem, schedule);
   for (unsigned index = 0; index < problem.operators.size(); ++index)
     if (problem.operators[index].hasLoop(loop) &&
-        !isCutFor(problem, schedule, tree, index, loop))
+        !isCutFor(problem, tree, index, loop))
       return false;
   return true;
 }

@@ -19,8 +19,8 @@
 // CHECK: "constants": [
 // CHECK-NEXT: 1
 // CHECK: "name": "main"
-// CHECK-NEXT: "panels": []
-// CHECK-NEXT: "prepared": true
+// CHECK-NEXT: "panels": [
+// CHECK: "prepared": true
 // CHECK: "shape": [
 // CHECK-NEXT: null
 // CHECK-NEXT: 48
