@@ -97,7 +97,8 @@ TEST(OpenLoops, SumsThatKernelsHoldNeedATileIfTheyAreRounded) {
   ASSERT_EQ(schedule.levels[0].order.size(), 4u);
   EXPECT_EQ(schedule.levels[0].order[0], (TiledLoop{rows, 256}));
   EXPECT_TRUE(holds(chain, schedule));
-  // The tile may come right around the kernel's own, behind columns in parallel.
+  // The tile may come right around the kernel's own, behind columns in
+  // parallel.
   schedule = singleLevel({{columns, 64}, {rows, 6}, {reduction, 8}});
   schedule.held = 1;
   schedule.numParallel = 1;
