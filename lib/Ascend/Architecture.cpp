@@ -20,6 +20,9 @@
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
 
+#include <cmath>
+#include <limits>
+
 using namespace mlir;
 using namespace chimera;
 using namespace chimera::ascend;
@@ -58,6 +61,12 @@ int64_t ascend::getNumCrossFlags(Architecture architecture) {
 
 bool ascend::hasInfinities(Architecture architecture) {
   return chimera_npu::hasInfinities(getRow(architecture));
+}
+
+double ascend::saturate(Architecture architecture, double number) {
+  return !std::isinf(number) || hasInfinities(architecture)
+             ? number
+             : std::copysign(std::numeric_limits<float>::max(), number);
 }
 
 bool ascend::selectsOn(Architecture architecture) {

@@ -101,7 +101,7 @@ private:
   void dup(Ref to, double number);
   mlir::Value asNumber(double number);
   double getNumber(model::VectorValueId id) const {
-    return group.values[id].number;
+    return saturate(architecture, group.values[id].number);
   }
   bool isNumber(model::VectorValueId id) const {
     return group.values[id].code == GroupCode::Number;

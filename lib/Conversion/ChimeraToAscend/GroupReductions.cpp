@@ -38,9 +38,7 @@ double GroupKernel::identityOf(VectorKind kind) const {
     return 0;
   if (kind == VectorKind::Mul)
     return 1;
-  double most = hasInfinities(architecture)
-                    ? std::numeric_limits<double>::infinity()
-                    : std::numeric_limits<float>::max();
+  double most = saturate(architecture, std::numeric_limits<double>::infinity());
   return kind == VectorKind::Max ? -most : most;
 }
 

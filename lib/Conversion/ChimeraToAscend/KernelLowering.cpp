@@ -18,9 +18,6 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
 
-#include <cmath>
-#include <limits>
-
 using namespace mlir;
 using namespace chimera;
 using namespace chimera::ascend;
@@ -678,9 +675,7 @@ void KernelLowering::finish() {
 }
 
 double KernelLowering::getNumber(double number) const {
-  if (!std::isinf(number) || hasInfinities(architecture))
-    return number;
-  return std::copysign(std::numeric_limits<float>::max(), number);
+  return saturate(architecture, number);
 }
 
 /// Fails if the architecture lacks an instruction that has been emitted.

@@ -180,25 +180,14 @@ LogicalResult VectorCode::bringColumns(unsigned number, Access &access) {
     return failure();
   int64_t elements =
       llvm::alignTo(maxColumns, isByte ? 2 * repeatElements : repeatElements);
-  Value zero = code.number(0), one = code.number(1);
+  Value zero = code.number(0);
   Value count = code.number(tile.sizes[tile.dims.back()]);
   Place place = lowering.places.allocate(
       Memory::UB, type, elements * getBytes(type), 1, Pipe::MTE2, Pipe::V,
       /*isFilledOnce=*/false, number);
   Value to = getAddress(code, place, zero);
-  Value from = code.offset(
-      UnrealizedConversionCastOp::create(
-          builder, code.loc,
-          PtrType::get(builder.getContext(), Memory::GM, type), tile.root)
-          .getResult(0),
-      getLinearOffset(code, tile));
   waitFree(code, place, zero);
-  Value bytes = code.mul(count, getBytes(type));
-  if (lowering.has(stringifyCopyKind(CopyKind::GmToUbufPad), type))
-    code.copy(CopyKind::GmToUbufPad, to, from, one, bytes, zero, zero);
-  else
-    code.copy(CopyKind::GmToUbuf, to, from, one,
-              code.ceilDiv(bytes, blockBytes), zero, zero);
+  copyLine(to, tile.root, getLinearOffset(code, tile), count);
   setFull(code, place, zero);
   waitFull(code, place, zero);
   Value halves = isByte ? widenBytes(to, elements) : to;
@@ -293,6 +282,9 @@ LogicalResult VectorCode::prepareOperand(unsigned number) {
       return lowering.fail("columns of an operand are not next to each other");
     return bringColumns(number, access);
   }
+  if (!isOutput(number) && !buffer && !hasColumns && !lowering.inLanes &&
+      (hasRows || !rowLoop))
+    return bringNumbers(number, access);
   FailureOr<Matrix> matrix = lowering.getMatrix(operand, map, kernel);
   auto hasSides = [&](const Matrix &own) {
     return own.rowLoop == rowLoop && own.columnLoop == *columnLoop;

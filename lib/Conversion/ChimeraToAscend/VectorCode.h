@@ -134,6 +134,10 @@ private:
   // VectorRows.cpp: numbers of rows in memory.
   bool isInMemoryOfRows(mlir::Value operand);
   mlir::LogicalResult prepareRowsInMemory(unsigned number, Access &access);
+  mlir::LogicalResult bringNumbers(unsigned number, Access &access);
+  void copyLine(mlir::Value to, mlir::Value root, mlir::Value offset,
+                mlir::Value count);
+  void spreadNumbers(mlir::Value to, mlir::Value from, mlir::Value count);
   mlir::Value rowsInMemory() const { return numRows ? numRows : exactRows; }
   void loadRows();
   void storeRows();

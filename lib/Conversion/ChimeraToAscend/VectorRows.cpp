@@ -11,6 +11,9 @@
 // is a block there, as it is in UB: memory is written in blocks, and rows of
 // several tasks follow each other.
 //
+// What a program has for each row, such as the sums of a softmax that is in
+// memory, is a number behind the other there, and gets its block in UB.
+//
 //===----------------------------------------------------------------------===//
 
 #include "VectorCode.h"
@@ -93,4 +96,105 @@ void VectorCode::storeRows() {
     }
     setFree(code, *access.place, zero);
   }
+}
+
+/// Copies `count` numbers of `root`, from `offset` on.
+void VectorCode::copyLine(Value to, Value root, Value offset, Value count) {
+  Type type = cast<PtrType>(to.getType()).getElementType();
+  Value zero = code.number(0), one = code.number(1);
+  Value from = code.offset(
+      UnrealizedConversionCastOp::create(
+          builder, code.loc,
+          PtrType::get(builder.getContext(), Memory::GM, type), root)
+          .getResult(0),
+      offset);
+  Value bytes = code.mul(count, type.getIntOrFloatBitWidth() / 8);
+  if (lowering.has(stringifyCopyKind(CopyKind::GmToUbufPad), type))
+    code.copy(CopyKind::GmToUbufPad, to, from, one, bytes, zero, zero);
+  else
+    code.copy(CopyKind::GmToUbuf, to, from, one,
+              code.ceilDiv(bytes, blockBytes), zero, zero);
+}
+
+/// Fills a block of `to` with each of the numbers from `from` on, for `count`
+/// rows: sums of one element move it where no instruction spreads numbers.
+void VectorCode::spreadNumbers(Value to, Value from, Value count) {
+  Value repeat = code.div(count, blockElements);
+  if (lowering.has("vbrcb", builder.getF32Type())) {
+    BroadcastOp::create(builder, code.loc, to, from, repeat);
+    return;
+  }
+  for (int64_t row = 0; row < blockElements; ++row) {
+    lowering.setLanes(0, int64_t(1) << row);
+    for (int64_t element = 0; element < blockElements; ++element)
+      ReduceOp::create(
+          builder, code.loc, ReduceKind::AddAll,
+          code.offset(to, code.number(row * blockElements + element)), from,
+          repeat, /*blocks=*/1, /*repeats=*/1,
+          builder.getI64IntegerAttr(blockElements * blockElements));
+  }
+  lowering.resetLanes();
+}
+
+/// Brings a tensor that has rows only into UB, a block of f32 for each number.
+LogicalResult VectorCode::bringNumbers(unsigned number, Access &access) {
+  Value source = kernel->getOperand(number);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(lowering.findPosition(kernel, source));
+  FailureOr<TileRef> tile = traceTile(code, source);
+  if (failed(tile))
+    return lowering.fail("an operand is not a plain part of a tensor");
+  Type type = tile->getRootType().getElementType(), f32 = builder.getF32Type();
+  if (tile->isOnChip() || (!type.isF16() && !type.isF32()))
+    return lowering.fail("an operand of an elementwise operation is neither "
+                         "f16 nor f32, or made by another one");
+  Value zero = code.number(0), first = zero, count = code.number(1);
+  if (rowLoop) {
+    unsigned dim = *kernel.getMaps()[number].getResultPosition(
+        builder.getAffineDimExpr(*rowLoop));
+    if (getStride(*tile, tile->dims[dim]) != 1)
+      return lowering.fail("numbers of rows are not next to each other");
+    count = code.number(tile->sizes[tile->dims[dim]]);
+  }
+  Value padded = code.padded(count);
+  if (lowering.isMixed) {
+    std::tie(first, count) = lowering.shareRows(count);
+    padded = code.mul(code.ceilDiv(count, model::vectorCoreRows),
+                      model::vectorCoreRows);
+  }
+  int64_t elements = llvm::alignTo(maxRows, repeatElements);
+  Place place = lowering.places.allocate(
+      Memory::UB, type, elements * type.getIntOrFloatBitWidth() / 8, 1,
+      Pipe::MTE2, Pipe::V, /*isFilledOnce=*/false, number);
+  Place spread = lowering.places.allocate(Memory::UB, f32, maxRows * blockBytes,
+                                          1, Pipe::V, Pipe::V);
+  std::optional<Place> wide;
+  if (!type.isF32())
+    wide = lowering.places.allocate(Memory::UB, f32, elements * sizeof(float),
+                                    1, Pipe::V, Pipe::V);
+  access.kind = Access::Kind::Rows;
+  access.address = getAddress(code, spread, zero);
+  if (mayHaveNoRows()) {
+    Value hasRows = arith::CmpIOp::create(
+        builder, code.loc, arith::CmpIPredicate::sgt, count, zero);
+    auto branch = scf::IfOp::create(builder, code.loc, hasRows,
+                                    /*withElseRegion=*/false);
+    builder.setInsertionPoint(branch.thenYield());
+  }
+  waitFree(code, place, zero);
+  Value to = getAddress(code, place, zero);
+  copyLine(to, tile->root, code.add(getLinearOffset(code, *tile), first),
+           count);
+  setFull(code, place, zero);
+  waitFull(code, place, zero);
+  Value numbers = to;
+  if (wide) {
+    numbers = getAddress(code, *wide, zero);
+    VectorOp::create(builder, code.loc, VectorKind::Widen, numbers, to, Value(),
+                     code.number(elements / repeatElements),
+                     ArrayRef<int64_t>{1, 1}, ArrayRef<int64_t>{8, 4});
+  }
+  spreadNumbers(access.address, numbers, padded);
+  setFree(code, place, zero);
+  return success();
 }

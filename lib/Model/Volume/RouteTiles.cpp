@@ -240,6 +240,9 @@ int64_t RoutePlanner::bytesRead(unsigned op, const Access &access,
   int64_t elementBytes = problem.tensors[access].elementBytes;
   int64_t burst =
       std::max<int64_t>(1, machine.levels.back().burstBytes / elementBytes);
+  if (access.indices.empty())
+    return elementBytes * burst *
+           tiles.sumOver(op, depth, [](LoopId, int64_t) { return 1; });
   LoopId columns = access.indices.back().terms.front().loop;
   return elementBytes *
          tiles.sumOver(op, depth, [&](LoopId loop, int64_t size) -> int64_t {

@@ -238,6 +238,13 @@ int64_t RoutePlanner::roomOfOperands(const Operator &op, const Sides &sides,
     bool isTruth = elementBytes == 1;
     int64_t wholeColumns =
         alignTo(columns, isTruth ? 2 * repeatSums : repeatSums);
+    if ((hasRows || !sides.rows) && !operand.hasLoop(sides.columns)) {
+      // A block for each number, which may be widened before.
+      bytes += alignTo(rows, repeatSums) *
+                   (elementBytes + (elementBytes < sumBytes ? sumBytes : 0)) +
+               rows * unitBlock;
+      continue;
+    }
     bytes += !hasRows  ? wholeColumns * (elementBytes + sumBytes +
                                          (isTruth ? halfBytes : 0))
              : isTruth ? rows * alignTo(columns, unitBlock)
@@ -392,8 +399,8 @@ void RoutePlanner::planResult(unsigned op) {
     if (problem.tensors[operand].role == Role::Intermediate)
       continue;
     // Cores that share rows all need what is the same for them.
-    bool isForAll =
-        !hasVectorsAtUnit() && !(sides.rows && operand.hasLoop(*sides.rows));
+    bool isForAll = !hasVectorsAtUnit() && operand.hasLoop(sides.columns) &&
+                    !(sides.rows && operand.hasLoop(*sides.rows));
     move(Machine::mainMemory, vectors,
          bytesRead(op, operand, tiles.depthOf(op, operand, depth)) *
              (isForAll ? vectorCores : 1));
@@ -566,8 +573,14 @@ bool chimera::model::hasRoutes(const ChainProblem &problem,
                   [](const Index &index) { return index.isLoop(); });
   };
   return all_of(problem.operators, [&](const Operator &op) {
+    // A result that is one row may have one number beside it.
+    bool isRow = op.output.indices.size() == 1;
     return op.inputs.size() == 2 && isPlain(op.output) &&
-           all_of(op.epilogue, isPlain) &&
+           all_of(op.epilogue,
+                  [&](const Access &operand) {
+                    return isPlain(operand) ||
+                           (isRow && operand.indices.empty());
+                  }) &&
            (all_of(op.inputs, isPlain) ||
             (any_of(op.inputs, isPlain) &&
              all_of(op.inputs, [&](const Access &input) {

@@ -9,6 +9,7 @@
 // RUN: %python -c "import sys; sys.path.insert(0, '%chimera_src_root/test/Integration/Ascend'); import attention; print(attention.Attention(2, 70, 70, 48).program())" > %t.tiny.mlir
 // RUN: chimera-opt %t.tiny.mlir --chimera-ascend-pipeline="target=ascend910 fuse=auto" | FileCheck %s --check-prefix=TINY
 // RUN: chimera-opt %t.tiny.mlir --chimera-ascend-pipeline="target=ascend310p fuse=auto" | FileCheck %s --check-prefix=TINY
+// RUN: chimera-opt %t.tiny.mlir --chimera-ascend-pipeline="target=ascend910b fuse=auto" | FileCheck %s --check-prefix=SPLIT-TINY
 // RUN: chimera-opt %s --split-input-file --chimera-ascend-pipeline="target=ascend910 required=false" --remarks-filter=chimera -o /dev/null 2>&1 | FileCheck %s --check-prefix=OLDER
 // RUN: chimera-opt %s --split-input-file --chimera-ascend-pipeline="target=ascend910b required=false" --remarks-filter=chimera -o %t 2>&1 | FileCheck %s --check-prefix=SPLIT
 // RUN: FileCheck %s --check-prefix=CODE < %t
@@ -35,6 +36,13 @@
 // TINY: "mad"
 // TINY-NOT: emitc.func
 // TINY: "mad"
+
+// The 910B writes them: the last kernel divides by sums of rows that another one
+// has left in memory, a block for each number.
+// SPLIT-TINY: emitc.func @main_kernel3_vector
+// SPLIT-TINY: copy_gm_to_ubuf_pad
+// SPLIT-TINY: vbrcb
+// SPLIT-TINY: vdiv
 
 // Rows of 20 halves end within a block, which the 910 cannot write; the 910B
 // writes sums as they are.

@@ -67,6 +67,10 @@ CASES = {
         Chain(2, 70, 40, [Stage(90, transposed=True), Stage(48)]),
         Chain(1, 64, 64, [Stage(64, bias=True, activation="relu"),
                           Stage(64, bias=True, residual=True)]),
+        Chain(3, 80, 48, [Stage(100, scaled=True, activation="relu"),
+                          Stage(64, scaled=True, bias=True)]),
+        Chain(1, 203, 72, [Stage(64, scaled=True, residual=True),
+                           Stage(48, True, scaled=True)]),
         Chain(1, 100, 60, [Stage(130, bias=True, activation="gelu"),
                            Stage(80)], transposed=True),
         Chain(1, 33, 20, [Stage(40, activation="tanh"), Stage(30), Stage(48)]),
@@ -192,6 +196,14 @@ CASES = {
         Attention(1, 16, 569, 22, 16, bias=True),
         Attention(1, 28, 304, 80, 32, causal=True, window=7),
         Attention(1, 1, 500, 64, bias=True),
+    ],
+    # For operators one by one, with a softmax from memory to memory between
+    # products; the last divides by what that leaves of each row.
+    "separate": [
+        Attention(2, 64, 64, 48),
+        Attention(2, 128, 128, 64, causal=True),
+        Attention(3, 64, 96, 64, bias=True),
+        Attention(4, 112, 80, 32, group=2, mask="full"),
     ],
     # Keys that cores share: one query or a few, of one head or some, with all that
     # may be done to scores.

@@ -104,11 +104,26 @@ class Kernels:
                                   TYPES[element]))
             self.kernels.append((name, described))
 
+    def owners(self) -> list:
+        """For each kernel the number of its plan; of groups between chains,
+        which have no plan and work in UB alone, none."""
+        owners, number, left = [], -1, 0
+        for name, _ in self.kernels:
+            if not left:
+                if {memory for memory, _, kernel in ROOM.findall(self.text)
+                        if kernel == name} == {"UB"}:
+                    owners.append(None)
+                    continue
+                number += 1
+                left = self.plans[number]["launches"]
+            owners.append(number)
+            left -= 1
+        return owners
+
     def split(self, functions: list) -> list:
         """The same library as one for each of `functions`, which it was made
         of, in their order."""
-        owners = [i for i, plan in enumerate(self.plans)
-                  for _ in range(plan["launches"])]
+        owners = self.owners()
         parts = []
         for function in functions:
             part = copy.copy(self)
@@ -116,7 +131,8 @@ class Kernels:
                    if re.fullmatch(function + r"_kernel\d*", name)]
             part.kernels = [self.kernels[i] for i in own]
             part.plans = [self.plans[i] for i in
-                          dict.fromkeys(owners[i] for i in own)]
+                          dict.fromkeys(owners[i] for i in own)
+                          if i is not None]
             parts.append(part)
         return parts
 
@@ -164,14 +180,12 @@ class Kernels:
     def compare(self, reports: list) -> list:
         """What was counted and differs from what was predicted."""
         differences = []
-        launches = [plan["launches"] for plan in self.plans]
-        if len(self.kernels) != sum(launches):
-            return [f"{len(self.kernels)} kernels, {sum(launches)} planned"]
-        first = 0
-        for plan in self.plans:
-            own = range(first, first + plan["launches"])
-            first = own.stop
-            name = self.kernels[own.start][0]
+        owners = self.owners()
+        for number, plan in enumerate(self.plans):
+            own = [i for i, owner in enumerate(owners) if owner == number]
+            if len(own) != plan["launches"]:
+                return [f"{len(own)} kernels, {plan['launches']} planned"]
+            name = self.kernels[own[0]][0]
             names = [self.kernels[i][0] for i in own]
             counted = total([reports[i]["total"] for i in own])
             for route in plan["routes"]:

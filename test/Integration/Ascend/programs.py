@@ -20,6 +20,8 @@ class Stage:
     bias: bool = False
     residual: bool = False
     activation: str = "none"
+    # One number for each row, before all else.
+    scaled: bool = False
 
 
 SMALL = 1e-6
@@ -82,7 +84,8 @@ class Chain:
         text = f"{self.batch}x{self.rows}x{self.depth}"
         for stage in self.stages:
             text += f"-{stage.columns}" + "t" * stage.transposed
-            text += "b" * stage.bias + "r" * stage.residual
+            text += "s" * stage.scaled + "b" * stage.bias
+            text += "r" * stage.residual
             text += "" if stage.activation == "none" else stage.activation
         return text + "T" * self.transposed + "w" * self.wide
 
@@ -96,6 +99,8 @@ class Chain:
         for stage in self.stages:
             shapes.append(lead + ([stage.columns, depth] if stage.transposed
                                   else [depth, stage.columns]))
+            if stage.scaled:
+                shapes.append(lead + [self.rows])
             if stage.bias:
                 shapes.append([stage.columns])
             if stage.residual:
@@ -140,6 +145,15 @@ class Chain:
 """
             inputs, types, maps, block, body = [], [], [], [], ""
             value = f"%v{n}"
+            if stage.scaled:
+                inputs.append(f"%x{taken}")
+                types.append(f"tensor<{shaped(*lead, self.rows)}xf16>")
+                maps.append(f"affine_map<({b}i, j) -> ({b}i)>")
+                block.append(f"%f{n}: f16")
+                body += (f"%fw{n} = arith.extf %f{n} : f16 to f32\n"
+                         f"%fs{n} = arith.mulf {value}, %fw{n} : f32\n")
+                value = f"%fs{n}"
+                taken += 1
             if stage.bias:
                 inputs.append(f"%x{taken}")
                 types.append(f"tensor<{stage.columns}xf16>")
@@ -183,8 +197,8 @@ linalg.yield {value if type == "f32" else f"%t{n}"} : {type}
         generator = np.random.default_rng(seed)
         values = []
         for shape in self.arguments():
-            scale = 1.0 if len(values) == 0 or len(shape) == 1 else (
-                1 / np.sqrt(max(shape[-2:])))
+            is_factor = len(values) > 0 and len(shape) == 2 + (self.batch > 1)
+            scale = 1 / np.sqrt(max(shape[-2:])) if is_factor else 1.0
             values.append((generator.standard_normal(shape) * scale)
                           .astype(np.float16))
         return values
@@ -201,6 +215,9 @@ linalg.yield {value if type == "f32" else f"%t{n}"} : {type}
             if stage.transposed:
                 factor = np.swapaxes(factor, -1, -2)
             current = current @ factor
+            if stage.scaled:
+                current = current * wide[taken][..., None]
+                taken += 1
             if stage.bias:
                 current = current + wide[taken]
                 taken += 1

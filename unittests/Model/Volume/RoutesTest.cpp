@@ -184,33 +184,49 @@ TEST(Routes, StreamsOperandsOfEpilogues) {
   EXPECT_EQ(bytesOn(plan, "memory", "V"), 2 * 64 * 2);
 }
 
+/// The routes of a chain whose first operator, 64 x 80 in tiles of 32 rows, has
+/// an operand of `bytes` with `indices` behind it.
+RoutePlan planWithOperand(llvm::ArrayRef<Index> indices, int64_t bytes) {
+  ChainProblem problem =
+      makeNarrowChain({/*b=*/1, /*m=*/64, /*n=*/32, /*k=*/32, /*l=*/80});
+  if (!indices.empty()) {
+    Tensor operand;
+    operand.name = "operand";
+    operand.elementBytes = bytes;
+    operand.shape.assign(indices.size(), 80);
+    operand.strides.assign(indices.size(), 1);
+    problem.tensors.push_back(operand);
+    Access access{static_cast<TensorId>(problem.tensors.size() - 1), {}};
+    access.indices.append(indices.begin(), indices.end());
+    problem.operators[0].epilogue.push_back(access);
+  }
+  Machine machine = makeMachine();
+  machine.levels.back().burstBytes = 32;
+  return planRoutes(problem, machine, makeSchedule({{m, 32}}, 1), 2);
+}
+
 // A mask has a byte for each score: whole rows of blocks for all columns at
 // once or, without rows, a row that becomes halves and then f32.
 TEST(Routes, HasRoomForTruthValues) {
-  auto planFor = [](llvm::ArrayRef<Index> indices) {
-    ChainProblem problem =
-        makeNarrowChain({/*b=*/1, /*m=*/64, /*n=*/32, /*k=*/32, /*l=*/80});
-    if (!indices.empty()) {
-      Tensor mask;
-      mask.name = "mask";
-      mask.elementBytes = 1;
-      mask.shape.assign(indices.size(), 80);
-      mask.strides.assign(indices.size(), 1);
-      problem.tensors.push_back(mask);
-      Access access{static_cast<TensorId>(problem.tensors.size() - 1), {}};
-      access.indices.append(indices.begin(), indices.end());
-      problem.operators[0].epilogue.push_back(access);
-    }
-    Machine machine = makeMachine();
-    machine.levels.back().burstBytes = 32;
-    return planRoutes(problem, machine, makeSchedule({{m, 32}}, 1), 2);
-  };
-  RoutePlan without = planFor({}), rows = planFor({Index(m), Index(l)}),
-            columns = planFor({Index(l)});
+  RoutePlan without = planWithOperand({}, 1),
+            rows = planWithOperand({Index(m), Index(l)}, 1),
+            columns = planWithOperand({Index(l)}, 1);
   EXPECT_EQ(bytesIn(rows, "V") - bytesIn(without, "V"), 32 * 96);
   EXPECT_EQ(bytesOn(rows, "memory", "V"), 64 * 96);
   EXPECT_EQ(bytesIn(columns, "V") - bytesIn(without, "V"), 128 * (1 + 2 + 4));
   EXPECT_EQ(bytesOn(columns, "memory", "V"), 2 * 96);
+}
+
+// A repeat of numbers, which are f32 before each gets a block.
+TEST(Routes, HasRoomForANumberOfEachRow) {
+  RoutePlan without = planWithOperand({}, 2),
+            halves = planWithOperand({Index(m)}, 2),
+            floats = planWithOperand({Index(m)}, 4);
+  EXPECT_EQ(bytesIn(halves, "V") - bytesIn(without, "V"),
+            64 * (2 + 4) + 32 * 32);
+  EXPECT_EQ(bytesIn(floats, "V") - bytesIn(without, "V"), 64 * 4 + 32 * 32);
+  EXPECT_EQ(bytesOn(halves, "memory", "V"), 64 * 2);
+  EXPECT_EQ(bytesOn(floats, "memory", "V"), 64 * 4);
 }
 
 // Four tasks share the keys of each head: they leave sums in f32, maximum and
