@@ -48,7 +48,6 @@ int64_t getNumEvents(Architecture architecture);
 int64_t getNumCrossFlags(Architecture architecture);
 /// True if the vector unit computes with infinities; if not, it saturates.
 bool hasInfinities(Architecture architecture);
-
 /// `number`, or for an infinite one, where there are none, the largest f32.
 double saturate(Architecture architecture, double number);
 /// True if each repeat of a selection can take bits of its own.

@@ -113,7 +113,8 @@ def InsertAscendBarriersPass
     reads or writes what an earlier one of the same unit writes, or writes what
     one reads, comes after an `ascend.pipe_barrier`, unless flags between pipes
     order the two. Two accesses are to the same bytes if they are to the same
-    place, of which addresses say the first byte. Large products need no barrier between them.
+    place, of which addresses say the first byte. Large products need no barrier
+    between them.
 
     Example: see `test/Conversion/ChimeraToAscend/barriers.mlir`.
   }];

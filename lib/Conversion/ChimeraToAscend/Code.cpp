@@ -46,3 +46,11 @@ void Code::loop(Value lower, Value upper, int64_t step,
   builder.setInsertionPointToStart(loop.getBody());
   body(loop.getInductionVar());
 }
+
+void Code::goOnIfAny(Value count) {
+  Value isAny = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sgt,
+                                      count, number(0));
+  auto branch =
+      scf::IfOp::create(builder, loc, isAny, /*withElseRegion=*/false);
+  builder.setInsertionPoint(branch.thenYield());
+}

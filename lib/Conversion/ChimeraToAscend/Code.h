@@ -95,6 +95,8 @@ public:
   /// A loop from `lower` in steps of `step`.
   void loop(mlir::Value lower, mlir::Value upper, int64_t step,
             llvm::function_ref<void(mlir::Value)> body);
+  /// What is emitted from now on runs if `count` is more than none.
+  void goOnIfAny(mlir::Value count);
 
   void copy(CopyKind kind, mlir::Value destination, mlir::Value source,
             mlir::Value bursts, mlir::Value length, mlir::Value firstDistance,

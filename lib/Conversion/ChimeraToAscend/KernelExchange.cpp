@@ -168,13 +168,9 @@ void KernelLowering::addSums(const Matrix &sums, const Place &block,
   std::tie(first, count) = shareRows(code.number(sums.rows()));
   Value repeat = code.mul(code.ceilDiv(count, model::vectorCoreRows),
                           model::vectorCoreRows * fractal / 64);
-  Value hasRows = arith::CmpIOp::create(builder, code.loc,
-                                        arith::CmpIPredicate::sgt, count, zero);
-  auto branch = scf::IfOp::create(builder, code.loc, hasRows,
-                                  /*withElseRegion=*/false);
   {
     OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPoint(branch.thenYield());
+    code.goOnIfAny(count);
     code.loop(zero, code.number(sums.columns()), fractal, [&](Value column) {
       Value slot = isOneGroup ? zero : code.rem(code.div(column, fractal), 2);
       Value group = code.offset(to, code.mul(column, pitch));

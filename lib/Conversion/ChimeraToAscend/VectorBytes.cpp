@@ -96,12 +96,8 @@ void VectorCode::copyShare(Matrix &matrix, Value to) {
   OpFoldResult &offset = matrix.tile.offsets[matrix.rowDim];
   offset = getAsOpFoldResult(code.add(code.number(offset), first));
   matrix.tile.sizes[matrix.rowDim] = getAsOpFoldResult(count);
-  Value hasRows = arith::CmpIOp::create(
-      builder, code.loc, arith::CmpIPredicate::sgt, count, code.number(0));
-  auto branch = scf::IfOp::create(builder, code.loc, hasRows,
-                                  /*withElseRegion=*/false);
   OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPoint(branch.thenYield());
+  code.goOnIfAny(count);
   copyBytes(matrix, to);
 }
 

@@ -282,9 +282,12 @@ LogicalResult VectorCode::prepareOperand(unsigned number) {
       return lowering.fail("columns of an operand are not next to each other");
     return bringColumns(number, access);
   }
-  if (!isOutput(number) && !buffer && !hasColumns && !lowering.inLanes &&
-      (hasRows || !rowLoop))
+  if (!isOutput(number) && !buffer && !hasColumns && !lowering.inLanes) {
+    if (rowLoop && !hasRows)
+      return lowering.fail("a number in memory is the same for several rows: "
+                           "it has to be a row or a column of them");
     return bringNumbers(number, access);
+  }
   FailureOr<Matrix> matrix = lowering.getMatrix(operand, map, kernel);
   auto hasSides = [&](const Matrix &own) {
     return own.rowLoop == rowLoop && own.columnLoop == *columnLoop;
@@ -775,13 +778,8 @@ LogicalResult VectorCode::emit() {
   if (failed(prepare()))
     return failure();
   openExchanges();
-  if (mayHaveNoRows()) {
-    Value hasRows = arith::CmpIOp::create(
-        builder, code.loc, arith::CmpIPredicate::sgt, numRows, code.number(0));
-    auto branch = scf::IfOp::create(builder, code.loc, hasRows,
-                                    /*withElseRegion=*/false);
-    builder.setInsertionPoint(branch.thenYield());
-  }
+  if (mayHaveNoRows())
+    code.goOnIfAny(numRows);
   if (failed(emitRows()) || (columnLoop && failed(emitGroups())))
     return failure();
   builder.setInsertionPoint(kernel);

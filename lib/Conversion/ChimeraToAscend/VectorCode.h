@@ -143,6 +143,7 @@ private:
   void storeRows();
 
   // VectorExchange.cpp: vector units in cores of their own.
+  mlir::Value padShare(mlir::Value count);
   void takeShare(mlir::Value all);
   void shareRows(Matrix &matrix);
   void openExchanges();

@@ -17,13 +17,18 @@ using namespace mlir;
 using namespace chimera;
 using namespace chimera::ascend;
 
+/// The rows that instructions work on where a core has `count`.
+Value VectorCode::padShare(Value count) {
+  return code.mul(code.ceilDiv(count, model::vectorCoreRows),
+                  model::vectorCoreRows);
+}
+
 /// Where several cores share the rows of a tile, leaves this one's of `all`.
 void VectorCode::takeShare(Value all) {
   if (!lowering.isMixed)
     return;
   std::tie(firstRow, numRows) = lowering.shareRows(all);
-  rows = code.mul(code.ceilDiv(numRows, model::vectorCoreRows),
-                  model::vectorCoreRows);
+  rows = padShare(numRows);
   maxRows = lowering.rowsInUb(maxRows);
 }
 

@@ -153,14 +153,14 @@ LogicalResult VectorCode::bringNumbers(unsigned number, Access &access) {
     unsigned dim = *kernel.getMaps()[number].getResultPosition(
         builder.getAffineDimExpr(*rowLoop));
     if (getStride(*tile, tile->dims[dim]) != 1)
-      return lowering.fail("numbers of rows are not next to each other");
+      return lowering.fail("numbers of rows are not next to each other in "
+                           "memory");
     count = code.number(tile->sizes[tile->dims[dim]]);
   }
   Value padded = code.padded(count);
   if (lowering.isMixed) {
     std::tie(first, count) = lowering.shareRows(count);
-    padded = code.mul(code.ceilDiv(count, model::vectorCoreRows),
-                      model::vectorCoreRows);
+    padded = padShare(count);
   }
   int64_t elements = llvm::alignTo(maxRows, repeatElements);
   Place place = lowering.places.allocate(
@@ -174,13 +174,8 @@ LogicalResult VectorCode::bringNumbers(unsigned number, Access &access) {
                                     1, Pipe::V, Pipe::V);
   access.kind = Access::Kind::Rows;
   access.address = getAddress(code, spread, zero);
-  if (mayHaveNoRows()) {
-    Value hasRows = arith::CmpIOp::create(
-        builder, code.loc, arith::CmpIPredicate::sgt, count, zero);
-    auto branch = scf::IfOp::create(builder, code.loc, hasRows,
-                                    /*withElseRegion=*/false);
-    builder.setInsertionPoint(branch.thenYield());
-  }
+  if (mayHaveNoRows())
+    code.goOnIfAny(count);
   waitFree(code, place, zero);
   Value to = getAddress(code, place, zero);
   copyLine(to, tile->root, code.add(getLinearOffset(code, *tile), first),

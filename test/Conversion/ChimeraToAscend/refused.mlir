@@ -256,3 +256,46 @@ func.func @squares(%x: memref<64x48xf16>, %w: memref<48x80xf16>, %y: memref<64x8
   }
   return
 }
+
+// -----
+
+// CHECK: no kernel for an Ascend core: a number in memory is the same for several rows: it has to be a row or a column of them
+// LEFT: func.func @number
+func.func @number(%x: tensor<64x48xf16>, %w: tensor<48x80xf16>, %s: tensor<f32>) -> tensor<64x80xf16> {
+  %zero = arith.constant 0.0 : f32
+  %c0 = tensor.empty() : tensor<64x80xf32>
+  %c1 = linalg.fill ins(%zero : f32) outs(%c0 : tensor<64x80xf32>) -> tensor<64x80xf32>
+  %c = linalg.matmul ins(%x, %w : tensor<64x48xf16>, tensor<48x80xf16>)
+      outs(%c1 : tensor<64x80xf32>) -> tensor<64x80xf32>
+  %r0 = tensor.empty() : tensor<64x80xf16>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> ()>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%c, %s : tensor<64x80xf32>, tensor<f32>) outs(%r0 : tensor<64x80xf16>) {
+  ^bb0(%in: f32, %factor: f32, %out: f16):
+    %0 = arith.mulf %in, %factor : f32
+    %1 = arith.truncf %0 : f32 to f16
+    linalg.yield %1 : f16
+  } -> tensor<64x80xf16>
+  return %r : tensor<64x80xf16>
+}
+
+// -----
+
+// CHECK: no kernel for an Ascend core: numbers of rows are not next to each other in memory
+// LEFT: func.func @apart
+func.func @apart(%x: tensor<64x48xf16>, %w: tensor<48x80xf16>, %t: tensor<64x2xf32>) -> tensor<64x80xf16> {
+  %zero = arith.constant 0.0 : f32
+  %s = tensor.extract_slice %t[0, 1] [64, 1] [1, 1] : tensor<64x2xf32> to tensor<64xf32>
+  %c0 = tensor.empty() : tensor<64x80xf32>
+  %c1 = linalg.fill ins(%zero : f32) outs(%c0 : tensor<64x80xf32>) -> tensor<64x80xf32>
+  %c = linalg.matmul ins(%x, %w : tensor<64x48xf16>, tensor<48x80xf16>)
+      outs(%c1 : tensor<64x80xf32>) -> tensor<64x80xf32>
+  %r0 = tensor.empty() : tensor<64x80xf16>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%c, %s : tensor<64x80xf32>, tensor<64xf32>) outs(%r0 : tensor<64x80xf16>) {
+  ^bb0(%in: f32, %factor: f32, %out: f16):
+    %0 = arith.mulf %in, %factor : f32
+    %1 = arith.truncf %0 : f32 to f16
+    linalg.yield %1 : f16
+  } -> tensor<64x80xf16>
+  return %r : tensor<64x80xf16>
+}

@@ -14,6 +14,7 @@ from collections import namedtuple
 import kernels
 import numpy as np
 import ptx
+from assembly import assemble, chip_of
 
 # Of m x k by k x l, if `n` by l x n. Right factors in `transposed`, a "w" and a "v",
 # are given with what they add up over last, a left one, an "x", first. Factors in
@@ -227,7 +228,7 @@ def run_case(case, target):
 def compile_case(case, target):
     problems = []
     for text, manifest, plan in kernels.make_from(write(case), case, target):
-        chip, report, opcodes = kernels.assemble(text, kernels.chip_of(text))
+        chip, report, opcodes = assemble(text, chip_of(text))
         print(*case, chip, "grid", manifest["grid"][0], "IMMA", opcodes["IMMA"])
         if "warning" in report or opcodes["LDL"] or opcodes["STL"]:
             problems.append(report)

@@ -115,6 +115,8 @@ class Kernels:
                     owners.append(None)
                     continue
                 number += 1
+                if number == len(self.plans):
+                    raise Failure(f"{name} has no plan")
                 left = self.plans[number]["launches"]
             owners.append(number)
             left -= 1
