@@ -52,4 +52,39 @@ def RequestTilesPass : Pass<"chimera-request-tiles", "::mlir::ModuleOp"> {
                            "::mlir::cf::ControlFlowDialect"];
 }
 
+def SplitMaskedMovesPass : Pass<"chimera-split-masked-moves", "::mlir::ModuleOp"> {
+  let summary = "Move parts of vectors in pieces where masks are slow";
+  let description = [{
+    Without AVX-512, `llvm.intr.masked.store` of the first lanes of a vector
+    becomes stores of a power of two of them each: seven lanes are four, two and
+    one. `llvm.intr.masked.load` does so if lanes are narrower than 32 bits. Other
+    masks, and those that are not constant, stay. Works on the LLVM dialect.
+
+    Example: see `test/Conversion/ChimeraToX86Vector/split-masked-moves.mlir`.
+    From
+
+    ```mlir
+    %mask = llvm.mlir.constant(dense<[true, true, true, false]> : vector<4xi1>) : vector<4xi1>
+    llvm.intr.masked.store %x, %p, %mask {alignment = 4 : i32} : vector<4xf32>, vector<4xi1> into !llvm.ptr
+    ```
+
+    comes
+
+    ```mlir
+    %0 = llvm.shufflevector %x, %x [0, 1] : vector<4xf32>
+    llvm.store %0, %p {alignment = 4 : i64} : vector<2xf32>, !llvm.ptr
+    %1 = llvm.mlir.constant(2 : i64) : i64
+    %2 = llvm.extractelement %x[%1 : i64] : vector<4xf32>
+    %3 = llvm.getelementptr inbounds %p[2] : (!llvm.ptr) -> !llvm.ptr, f32
+    llvm.store %2, %3 {alignment = 4 : i64} : f32, !llvm.ptr
+    ```
+  }];
+  let options = [
+    Option<"target", "target", "std::string", "\"host\"",
+           "Machine that runs the code: a name, host, dlti, or a file "
+           "(machine.mlir)">
+  ];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 #endif // CHIMERA_CONVERSION_X86_PASSES

@@ -191,6 +191,9 @@ static void addLLVMLowering(OpPassManager &pm, const LoweringOptions &options) {
   pm.addPass(createReconcileUnrealizedCastsPass());
   pm.addNestedPass<LLVM::LLVMFuncOp>(createAnnotateBranchesPass());
   pm.addNestedPass<LLVM::LLVMFuncOp>(createMaskIntegersPass());
+  SplitMaskedMovesPassOptions split;
+  split.target = options.target;
+  pm.addPass(createSplitMaskedMovesPass(split));
   pm.addNestedPass<LLVM::LLVMFuncOp>(createFoldOffsetsPass());
 }
 
