@@ -92,6 +92,9 @@ struct Tensor {
   /// The constant is kept in these panels and nowhere else: others cannot be
   /// made.
   bool isOnlyInPanels = false;
+  /// An input or output in a buffer between kernels: its rows lie apart where
+  /// their lines would meet in few sets of a cache.
+  bool hasRowsApart = false;
   /// An input that a pass over memory, on the same threads, writes before each
   /// run. Products hide the time in which their results are written.
   bool isMadeByPass = false;

@@ -17,10 +17,10 @@
 #include "Trace/ChainReaders.h"
 #include "Trace/ChainTrace.h"
 
-#include "Chimera/Chain/MadeByPass.h"
 #include "Chimera/Chain/OpKinds.h"
 #include "Chimera/Chain/OpenSizes.h"
 #include "Chimera/Chain/SameInEveryCall.h"
+#include "Chimera/Chain/Surroundings.h"
 #include "Chimera/IR/ElementBytes.h"
 #include "Chimera/IR/ProductBody.h"
 
@@ -329,6 +329,7 @@ model::TensorId ChainReader::addInput(const Use &use, model::Tensor tensor) {
     Value input = chain.getInputs()[argument.getArgNumber()];
     tensor.isConstant = isSameInEveryCall(input);
     findKeptPanels(input, tensor);
+    tensor.hasRowsApart = liesBetweenKernels(input);
     tensor.isMadeByPass = isMadeByPass(input);
   }
   result.problem.tensors.push_back(std::move(tensor));
@@ -365,6 +366,7 @@ LogicalResult ChainReader::addResult(unsigned index, model::Operator &op) {
   });
   tensor.role = isRead ? model::Role::Intermediate : model::Role::Output;
   tensor.isStored = isRead && yields.contains(value);
+  tensor.hasRowsApart = !isRead && liesBetweenKernels(chain, value);
   tensor.name = isRead ? "mid" + std::to_string(index) : "out";
   if (!isRead && index + 1 != trace.operators.size())
     tensor.name += std::to_string(index);

@@ -667,11 +667,15 @@ std::optional<Plan> CostModel::priceBelow(const Schedule &schedule,
   // known what they take.
   double intoInnermost = 0, intoOuter = 0, colliding = 0, waiting = 0;
   for (const auto &[index, op] : enumerate(problem.operators)) {
+    const auto &parts = works[index].parts;
+    if (!isOpen)
+      colliding +=
+          partialSumSeconds(schedule, op, largestOf(parts),
+                            evaluations.back().traffic[op.output], tasks);
     const Access *operand = vectorOperand(op);
     if (!operand || is_contained(schedule.staged, operand->tensor) ||
         is_contained(schedule.prepacked, operand->tensor))
       continue;
-    const auto &parts = works[index].parts;
     int64_t moved = evaluations.back().traffic[*operand].readBytes,
             read = moved;
     SmallVector<int64_t, 6> tiles = largestOf(parts);
@@ -684,10 +688,11 @@ std::optional<Plan> CostModel::priceBelow(const Schedule &schedule,
       read = refetchedBytes(op, *operand, parts, schedule.registerTile);
     if (waitsForCollisions(op, *operand)) {
       waiting += outsideSeconds(schedule, index, *operand, tiles, read, tasks);
-      if (!isPacked)
+      if (!isPacked) {
         intoInnermost += lostBytes(schedule, *operand, tiles, moved);
-      colliding +=
-          collidingSeconds(schedule, *operand, tiles, read - moved, tasks);
+        colliding +=
+            rereadSeconds(schedule, *operand, tiles, read, moved, tasks);
+      }
       intoInnermost += read - moved;
       continue;
     }

@@ -209,12 +209,23 @@ public:
   /// True of tiles of matrices; what windows read again in rows of images lies
   /// closer together.
   bool waitsForCollisions(const Operator &op, const Access &operand) const;
-  /// Seconds that `bytes` of tiles `tiles` of `operand`, read again, take into
-  /// the innermost level beyond its bandwidth, beside the arithmetic: if their
-  /// lines evict each other, they come page by page.
-  double collidingSeconds(const Schedule &schedule, const Access &operand,
-                          llvm::ArrayRef<int64_t> tiles, int64_t bytes,
+  /// Seconds that `bytes` of tiles `tiles` of `operand`, read in pieces of
+  /// `piece` bytes, take into the innermost level beyond its bandwidth: if
+  /// their lines evict each other, they come page by page.
+  double collidingSeconds(const Access &operand, llvm::ArrayRef<int64_t> tiles,
+                          int64_t bytes, int64_t piece,
                           const Tasks &tasks) const;
+  /// The same of what kernels read in place, `read` bytes of which the schedule
+  /// moves `moved` into the innermost level, beside the arithmetic. What comes
+  /// into the level outside is fetched ahead, what is read again from there is
+  /// not.
+  double rereadSeconds(const Schedule &schedule, const Access &operand,
+                       llvm::ArrayRef<int64_t> tiles, int64_t read,
+                       int64_t moved, const Tasks &tasks) const;
+  /// The same of the partial sums that operator `op` reads again of its result.
+  double partialSumSeconds(const Schedule &schedule, const Operator &op,
+                           llvm::ArrayRef<int64_t> tiles,
+                           const Traffic &traffic, const Tasks &tasks) const;
   /// Seconds that nothing hides, to get again what evicts itself from the level
   /// outside the innermost, of `read` bytes of the vector operand of operator
   /// `op`.

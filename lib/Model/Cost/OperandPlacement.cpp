@@ -198,19 +198,37 @@ static double pagesApart(const Tensor &tensor) {
   return static_cast<double>(apart) / pageBytes;
 }
 
-double CostModel::collidingSeconds(const Schedule &schedule,
-                                   const Access &operand,
+double CostModel::collidingSeconds(const Access &operand,
                                    ArrayRef<int64_t> tiles, int64_t bytes,
-                                   const Tasks &tasks) const {
+                                   int64_t piece, const Tasks &tasks) const {
   unsigned innermost = machine.levels.size() - 1;
   if (!conflicts(operand, tiles, innermost))
     return 0;
-  double pieces =
-      static_cast<double>(bytes) / pieceBytes(schedule, operand, tiles);
+  double pieces = static_cast<double>(bytes) / piece;
   double cycles = pieces * pagesApart(problem.tensors[operand]) *
                   machine.overheads.collisionCycles;
   double seconds = tasks.busiestShare * cycles / machine.unit.cyclesPerSecond;
   return std::max(0.0, seconds - bytes / bandwidth(tasks, innermost));
+}
+
+double CostModel::rereadSeconds(const Schedule &schedule, const Access &operand,
+                                ArrayRef<int64_t> tiles, int64_t read,
+                                int64_t moved, const Tasks &tasks) const {
+  int64_t first = moved;
+  if (machine.levels.size() > 1)
+    first = std::min(first, outerTrafficOf(schedule).staged[operand].readBytes);
+  return collidingSeconds(operand, tiles, read - first,
+                          pieceBytes(schedule, operand, tiles), tasks);
+}
+
+double CostModel::partialSumSeconds(const Schedule &schedule,
+                                    const Operator &op, ArrayRef<int64_t> tiles,
+                                    const Traffic &traffic,
+                                    const Tasks &tasks) const {
+  if (problem.tensors[op.output].role != Role::Output)
+    return 0;
+  return collidingSeconds(op.output, tiles, traffic.readBytes,
+                          pieceBytes(schedule, op.output, tiles), tasks);
 }
 
 double CostModel::outsideSeconds(const Schedule &schedule, unsigned op,
@@ -235,9 +253,10 @@ double CostModel::copySeconds(const Schedule &schedule, const Operator &op,
   // Where loads take two lines, too few are under way to hide the next level.
   seconds += 2 * crossingShare(op, operand) * moved /
              bandwidth(tasks, machine.levels.size() - 1);
-  // Pages come while the copy works.
-  return std::max(seconds,
-                  collidingSeconds(schedule, operand, tiles, moved, tasks));
+  // Pages come while the copy works, which goes along a row of the tile before
+  // the next.
+  return std::max(seconds, collidingSeconds(operand, tiles, moved,
+                                            runBytes(operand, tiles), tasks));
 }
 
 double CostModel::lostBytes(const Schedule &schedule, const Access &operand,
@@ -296,6 +315,8 @@ bool CostModel::conflicts(const Access &operand, ArrayRef<int64_t> tiles,
 
 double CostModel::crowdedShare(const Access &operand, ArrayRef<int64_t> tiles,
                                unsigned level) const {
+  if (problem.tensors[operand].hasRowsApart)
+    return 0;
   SmallVector<int64_t, 6> key = {operand.tensor, level};
   for (const Index &index : operand.indices)
     key.push_back(index.extent(tiles));
@@ -550,8 +571,8 @@ void CostModel::choosePacking(Schedule &schedule) const {
       auto outside = [&, number = index](int64_t bytes) {
         return outsideSeconds(schedule, number, *operand, tiles, bytes, tasks);
       };
-      double again = inPlace + collidingSeconds(schedule, *operand, tiles,
-                                                read - moved, tasks);
+      double again = inPlace + rereadSeconds(schedule, *operand, tiles, read,
+                                             moved, tasks);
       inPlace = secondsMore(again, outside(read) + crossing);
       packing = secondsMore(0, packing + outside(moved));
     } else {

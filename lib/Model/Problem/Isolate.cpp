@@ -83,6 +83,7 @@ void Isolator::setRole(TensorId tensor, Tensor &copy) const {
     return;
   copy.role = isMade ? Role::Output : Role::Input;
   copy.strides = denseStrides(copy);
+  copy.hasRowsApart = true;
 }
 
 TensorId Isolator::mapTensor(TensorId tensor) {

@@ -441,7 +441,7 @@ static auto keyOf(const Tensor &tensor) {
   return std::tie(tensor.role, tensor.shape, tensor.strides,
                   tensor.elementBytes, tensor.accumulatorBytes, tensor.isStored,
                   tensor.isConstant, tensor.panelColumns, tensor.isOnlyInPanels,
-                  tensor.isMadeByPass);
+                  tensor.hasRowsApart, tensor.isMadeByPass);
 }
 
 /// Everything of an operator but its name and its accesses.

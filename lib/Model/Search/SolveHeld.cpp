@@ -27,6 +27,10 @@ using namespace chimera::model;
 /// Steps of the reduction for which it is worth while to take up sums.
 static constexpr int64_t leastDepths[] = {512, 1024};
 
+/// Steps of the reduction for which partial sums are seldom read again. Their
+/// rows may lie in pages of their own.
+static constexpr int64_t fewSumsDepth = 256;
+
 /// Vectors of the panels that levels outside are cut into.
 static constexpr int64_t panelVectors = 2;
 
@@ -74,8 +78,8 @@ bool Solver::mayHold(const Operator &op) const {
 }
 
 /// What tiles of `level`, outside the innermost, may be. Right outside of it
-/// there are also those for sums that kernels hold: less volume than with
-/// others would be no help if they came back to them often.
+/// there are also those that kernels come back to less often, and those for
+/// sums that kernels hold: less volume than with others would be no help.
 SmallVector<Solver::TileRule, 3> Solver::rulesAt(unsigned level) const {
   TileRule last = outerTiles();
   SmallVector<TileRule, 3> rules = {last};
@@ -85,34 +89,51 @@ SmallVector<Solver::TileRule, 3> Solver::rulesAt(unsigned level) const {
   for (LoopId loop : tiledLoops)
     if (tileUnit(loop) == 0)
       last.granularity[loop] = 1;
-  for (int64_t depth : leastDepths) {
-    TileRule rule = last;
-    bool isDeeper = false;
-    for (const Operator &op : problem.operators) {
-      if (!mayHold(op))
-        continue;
-      int64_t steps = 1;
-      for (LoopId loop : op.loops)
-        if (op.isReduction(loop))
-          steps *= problem.loops[loop].extent;
-      for (LoopId loop : tiledLoops) {
-        if (!op.isReduction(loop))
-          continue;
-        int64_t others = steps / problem.loops[loop].extent;
-        int64_t least =
-            alignTo(divideCeilSigned(depth, others), tileUnit(loop));
-        isDeeper |= least > rule.granularity[loop];
-        rule.granularity[loop] = std::max(rule.granularity[loop], least);
-      }
-      // Whole panels, so that constants can be prepacked.
-      rule.alignment[op.vectorLoop] = std::lcm(
-          rule.alignment[op.vectorLoop], panelVectors * machine.unit.lanes);
-    }
-    if (isDeeper)
-      rules.push_back(rule);
-    last = rule;
+  auto mayBeDeep = [&](const Operator &op) {
+    return !inSteps && !op.rescaledBy;
+  };
+  if (std::optional<TileRule> rule =
+          deeperRule(last, fewSumsDepth, mayBeDeep)) {
+    rules.push_back(*rule);
+    last = *rule;
   }
+  auto holds = [&](const Operator &op) { return mayHold(op); };
+  for (int64_t depth : leastDepths)
+    if (std::optional<TileRule> rule = deeperRule(last, depth, holds)) {
+      rules.push_back(*rule);
+      last = *rule;
+    }
   return rules;
+}
+
+/// `rule` for operators that are `wanted`, with `depth` steps of their
+/// reductions in each tile; none if it has them.
+std::optional<Solver::TileRule>
+Solver::deeperRule(TileRule rule, int64_t depth,
+                   function_ref<bool(const Operator &)> wanted) const {
+  bool isDeeper = false;
+  for (const Operator &op : problem.operators) {
+    if (!wanted(op))
+      continue;
+    int64_t steps = 1;
+    for (LoopId loop : op.loops)
+      if (op.isReduction(loop))
+        steps *= problem.loops[loop].extent;
+    for (LoopId loop : tiledLoops) {
+      if (!op.isReduction(loop))
+        continue;
+      int64_t others = steps / problem.loops[loop].extent;
+      int64_t least = alignTo(divideCeilSigned(depth, others), tileUnit(loop));
+      isDeeper |= least > rule.granularity[loop];
+      rule.granularity[loop] = std::max(rule.granularity[loop], least);
+    }
+    // Whole panels, so that constants can be prepacked.
+    rule.alignment[op.vectorLoop] = std::lcm(rule.alignment[op.vectorLoop],
+                                             panelVectors * machine.unit.lanes);
+  }
+  if (!isDeeper)
+    return std::nullopt;
+  return rule;
 }
 
 /// Columns of the panels in which constants that vectors along `loop` load are

@@ -208,6 +208,9 @@ private:
   };
   TileRule outerTiles() const;
   llvm::SmallVector<TileRule, 3> rulesAt(unsigned level) const;
+  std::optional<TileRule>
+  deeperRule(TileRule rule, int64_t depth,
+             llvm::function_ref<bool(const Operator &)> wanted) const;
   std::vector<LevelChoice> leastChoices(LevelFormulas &formulas,
                                         const Schedule &schedule,
                                         llvm::ArrayRef<LoopId> loops,

@@ -96,4 +96,24 @@ TEST(Reading, PanelsAreWrittenPageByPage) {
   EXPECT_NEAR(secondsOf(8, 100) - secondsOf(8, 0), seconds / 4, 1e-9 * seconds);
 }
 
+TEST(Reading, CopiesWaitForEveryRowOfATile) {
+  // 64 rows 16 KB apart: a copy takes 1024 bytes of each, however narrow the
+  // panels are that kernels go down.
+  Machine machine = makeZen5();
+  ChainProblem problem = makeGemm(1, 32, 4096, 4096);
+  auto secondsWith = [&](double cycles) {
+    Schedule schedule;
+    schedule.levels.resize(machine.levels.size());
+    schedule.levels[1].order = {{3, 64}};
+    schedule.levels[2].order = {{2, 256}};
+    schedule.registerTile = {13, 2, 2, 4};
+    schedule.packed = {B};
+    machine.overheads.collisionCycles = cycles;
+    return price(problem, machine, schedule, oneThread()).computeSeconds;
+  };
+  double rows = 4096.0 * 4096 * sizeof(float) / 1024;
+  double seconds = rows * 1000 / machine.unit.cyclesPerSecond;
+  EXPECT_NEAR(secondsWith(2000) - secondsWith(1000), seconds, 1e-9 * seconds);
+}
+
 } // namespace

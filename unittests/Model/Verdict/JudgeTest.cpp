@@ -135,7 +135,7 @@ TEST(JudgeUnfused, ConvolutionsLimitedByArithmetic) {
   // To fuse moves half as much and is predicted to be a little faster, for what
   // is moved beside the arithmetic. It has more of that.
   Verdict verdict =
-      judge(makeWindowThenPointwise(32, 112, 192, 128), makeZen5(), {});
+      judge(makeWindowThenPointwise(32, 112, 128, 192), makeZen5(), {});
   ASSERT_TRUE(verdict.fused);
   EXPECT_LT(verdict.fused->levels[0].bytes, verdict.unfusedBytes[0]);
   EXPECT_LT(verdict.fused->seconds, verdict.unfusedSeconds);

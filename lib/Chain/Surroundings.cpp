@@ -1,4 +1,4 @@
-//===- MadeByPass.cpp - Tensors that are moved, not computed --------------===//
+//===- Surroundings.cpp - What makes and reads tensors of chains ----------===//
 //
 // Part of the Chimera project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Chimera/Chain/MadeByPass.h"
+#include "Chimera/Chain/Surroundings.h"
 
 #include "Chimera/Chain/OpKinds.h"
 #include "Chimera/Chain/SameInEveryCall.h"
@@ -28,4 +28,22 @@ bool chimera::isMadeByPass(Value value) {
     return false;
   auto linalgOp = dyn_cast<linalg::LinalgOp>(maker);
   return !linalgOp || isParallel(linalgOp);
+}
+
+bool chimera::liesBetweenKernels(Value value) {
+  Operation *maker = value.getDefiningOp();
+  return isa_and_nonnull<ChainOp, linalg::LinalgOp>(maker) &&
+         !isSameInEveryCall(value) &&
+         llvm::all_of(value.getUsers(), [](Operation *user) {
+           return isa<ChainOp, linalg::LinalgOp, tensor::DimOp>(user);
+         });
+}
+
+bool chimera::liesBetweenKernels(ChainOp chain, Value yielded) {
+  Operation *yield = chain.getBody().front().getTerminator();
+  for (auto [result, operand] :
+       llvm::zip_equal(chain.getResults(), yield->getOperands()))
+    if (operand == yielded)
+      return liesBetweenKernels(result);
+  return false;
 }
