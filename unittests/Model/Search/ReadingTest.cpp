@@ -14,11 +14,13 @@
 
 #include "gtest/gtest.h"
 
+#include <vector>
+
 using namespace chimera::model;
 
 namespace {
 
-enum : TensorId { A, B };
+enum : TensorId { A, B, C };
 
 SolveOptions oneThread() {
   SolveOptions options;
@@ -114,6 +116,94 @@ TEST(Reading, CopiesWaitForEveryRowOfATile) {
   double rows = 4096.0 * 4096 * sizeof(float) / 1024;
   double seconds = rows * 1000 / machine.unit.cyclesPerSecond;
   EXPECT_NEAR(secondsWith(2000) - secondsWith(1000), seconds, 1e-9 * seconds);
+}
+
+TEST(Reading, LosesLinesThatAreReadButOnce) {
+  // 32 rows 4 KB apart, of which each of four sets has room for nine: of each
+  // panel of a row, the line that is fetched ahead is gone, and where the next
+  // panel starts in the middle of a line, that line as well. Rows two lines
+  // longer collide with none.
+  Machine machine = makeZen5();
+  machine.overheads.collisionCycles = 0;
+  auto secondsOf = [&](int64_t columns, int64_t lanes, int64_t vectors) {
+    Schedule schedule;
+    schedule.levels.resize(machine.levels.size());
+    schedule.levels.back().order = {{2, 64}, {3, 32}};
+    schedule.registerTile = {3, vectors, 2, 4};
+    machine.unit.lanes = lanes;
+    ChainProblem problem = makeGemm(1, 3, 1024, 1024);
+    problem.tensors[B].strides = {1024 * columns, columns, 1};
+    return price(problem, machine, schedule, oneThread()).levels.back().seconds;
+  };
+  auto lost = [&](int64_t lanes, int64_t vectors) {
+    return secondsOf(1024, lanes, vectors) - secondsOf(1056, lanes, vectors);
+  };
+  double lines = 23.0 / 32 * 1024 * 1024 * sizeof(float) / 64;
+  double again = 4 * 64 / machine.levels.back().bytesPerSecondPerCore;
+  EXPECT_NEAR(lost(16, 2), lines / 2 * again, 1e-12);
+  EXPECT_NEAR(lost(8, 3), lines * 2 / 1.5 * again, 1e-12);
+}
+
+TEST(Reading, LinesThatEvictEachOtherComePageByPage) {
+  // 64 rows fall into a few sets of the first level, so that each of five tiles
+  // of rows but the first gets its pieces of 192 bytes again; of rows a line
+  // longer all stay.
+  Machine machine = makeZen5();
+  std::vector<TiledLoop> inside = {{2, 96}};
+  bool hasSumsApart = true;
+  auto secondsOf = [&](int64_t columns, double cycles) {
+    Schedule schedule;
+    schedule.levels.resize(machine.levels.size());
+    schedule.levels[1].order = {{3, 64}};
+    schedule.levels[2].order.assign(inside.begin(), inside.end());
+    schedule.registerTile = {8, 3, 2, 4};
+    machine.overheads.collisionCycles = cycles;
+    ChainProblem problem = makeGemm(1, 40, columns, 512);
+    problem.tensors[C].hasRowsApart = hasSumsApart;
+    return price(problem, machine, schedule, oneThread()).levels.back().seconds;
+  };
+  double second = machine.unit.cyclesPerSecond;
+  auto pieces = [](int64_t columns) {
+    return 4.0 * 512 * columns * sizeof(float) / 192;
+  };
+  // 8 KB apart each row has a page of its own, 2 KB apart two share one.
+  double all = secondsOf(2048, 200) - secondsOf(2048, 100);
+  EXPECT_NEAR(all, pieces(2048) * 100 / second, 1e-9 * all);
+  double shared = secondsOf(512, 200) - secondsOf(512, 100);
+  EXPECT_NEAR(shared, pieces(512) / 2 * 100 / second, 1e-9 * shared);
+  EXPECT_DOUBLE_EQ(secondsOf(2064, 200), secondsOf(2064, 100));
+  // It is part of what arithmetic hides.
+  EXPECT_GT(secondsOf(2048, 17), 1.5 * secondsOf(2064, 17));
+  // Rows that a loop cuts wait as well, where its tile was read before.
+  inside = {{1, 8}, {2, 96}};
+  all = secondsOf(2048, 200) - secondsOf(2048, 100);
+  EXPECT_NEAR(all, pieces(2048) * 100 / second, 1e-9 * all);
+  // Partial sums of 40 rows come back for each part of the reduction but the
+  // first.
+  inside = {{2, 96}};
+  hasSumsApart = false;
+  double sums = secondsOf(2048, 200) - secondsOf(2048, 100) - all;
+  double sumPieces = 7.0 * 40 * 2048 * sizeof(float) / 192;
+  EXPECT_NEAR(sums, sumPieces * 100 / second, 1e-9 * all);
+}
+
+TEST(Reading, WhatIsTooMuchForACacheIsNoCollision) {
+  // Whole rows of B lie in order, twelve times what the first level holds: each
+  // of four tiles of rows reads them from the second, and no line evicts
+  // another before its time.
+  Machine machine = makeZen5();
+  auto secondsOf = [&](double cycles) {
+    Schedule schedule;
+    schedule.levels.resize(machine.levels.size());
+    schedule.levels.back().order = {{1, 8}};
+    schedule.registerTile = {8, 3, 2, 4};
+    schedule.held = {0};
+    machine.overheads.collisionCycles = cycles;
+    return price(makeGemm(1, 32, 64, 2304), machine, schedule, oneThread())
+        .seconds;
+  };
+  EXPECT_GT(secondsOf(0), 0);
+  EXPECT_DOUBLE_EQ(secondsOf(17), secondsOf(0));
 }
 
 } // namespace
