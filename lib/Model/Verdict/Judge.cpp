@@ -101,12 +101,19 @@ static const Operator *findCutSoftmax(const ChainProblem &problem, unsigned op,
   return nullptr;
 }
 
-/// Seconds that one thread takes to bring together the lanes of `rows` rows.
-static double secondsToReduce(const Machine &machine, double rows) {
-  if (machine.levels.back().ways == 0)
+/// Seconds that `workers` threads take to bring together the lanes of a maximum
+/// and of a sum for each of `rows` rows of a softmax. Instructions of one row,
+/// of its exponential too, depend on each other; those of other rows fill the
+/// gaps.
+static double secondsToReduce(const Machine &machine, double rows,
+                              double workers) {
+  if (machine.levels.back().ways == 0 || rows == 0)
     return 0;
   const VectorUnit &unit = machine.unit;
-  return rows * lanesTogether(unit) / unit.fmaPerCycle / unit.cyclesPerSecond;
+  double halving = 2 * lanesTogether(unit);
+  double waiting = (halving + unit.exponentialCost) * unit.fmaLatency;
+  return (waiting + halving * rows / unit.fmaPerCycle / workers) /
+         unit.cyclesPerSecond;
 }
 
 double chimera::model::secondsAfter(const ChainProblem &problem,
@@ -134,18 +141,18 @@ double chimera::model::secondsAfter(const ChainProblem &problem,
       pass.readBytes += bytesOf(made);
       pass.writtenBytes += bytesOf(made);
       buffers.push_back(bytesOf(made));
-      for (const Access &state : reader->states) {
+      for (const Access &state : reader->states)
         buffers.push_back(bytesOf(state));
-        rows += static_cast<double>(problem.sizeOf(state));
-      }
+      rows += static_cast<double>(problem.sizeOf(reader->states.front()));
     }
   }
   pass.freshBytes = freshBytes(buffers, machine);
   if (pass.readBytes == 0 && pass.freshBytes == 0)
     return 0;
   return secondsOf(pass, machine, options.threads) +
-         secondsToReduce(machine, rows) /
-             static_cast<double>(std::max<int64_t>(1, options.threads));
+         secondsToReduce(
+             machine, rows,
+             static_cast<double>(std::max<int64_t>(1, options.threads)));
 }
 
 /// The problem of these operators as one kernel, if they can be one.

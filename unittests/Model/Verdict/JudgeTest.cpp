@@ -221,6 +221,25 @@ TEST(JudgeFused, SoftmaxInMemoryIsPriced) {
                                                verdict.unfused[1].seconds);
 }
 
+TEST(JudgeFused, SoftmaxOfFewRowsWaitsForItself) {
+  AttentionSizes sizes;
+  sizes.heads = 2;
+  sizes.m = 5;
+  sizes.l = 16;
+  sizes.k = sizes.n = 64;
+  ChainProblem problem = makeAttention(sizes);
+  Machine machine = makeZen5();
+  const VectorUnit &unit = machine.unit;
+  // Scores stay in the innermost cache. A maximum and a sum halve 16 lanes four
+  // times in two instructions each. Those of the first row wait for each other.
+  double waiting = (2 * 8 + unit.exponentialCost) * unit.fmaLatency;
+  double others = 2 * 8 * 10 / unit.fmaPerCycle;
+  EXPECT_DOUBLE_EQ(secondsAfter(problem, machine, 0, 0, withThreads(1)),
+                   (waiting + others) / unit.cyclesPerSecond);
+  EXPECT_DOUBLE_EQ(secondsAfter(problem, machine, 0, 0, withThreads(4)),
+                   (waiting + others / 4) / unit.cyclesPerSecond);
+}
+
 //===----------------------------------------------------------------------===//
 // Reasons
 //===----------------------------------------------------------------------===//
