@@ -101,18 +101,22 @@ static const Operator *findCutSoftmax(const ChainProblem &problem, unsigned op,
   return nullptr;
 }
 
-/// Seconds that `workers` threads take to bring together the lanes of a maximum
-/// and of a sum for each of `rows` rows of a softmax. Instructions of one row,
-/// of its exponential too, depend on each other; those of other rows fill the
-/// gaps.
-static double secondsToReduce(const Machine &machine, double rows,
+/// Seconds that each of `workers` threads takes to bring together the lanes of
+/// its rows for the states of `reader`. Instructions of one row, of its
+/// exponential too, depend on each other; those of the next rows fill the gaps.
+static double secondsToReduce(const ChainProblem &problem,
+                              const Machine &machine, const Operator &reader,
                               double workers) {
-  if (machine.levels.back().ways == 0 || rows == 0)
+  if (machine.levels.back().ways == 0)
     return 0;
   const VectorUnit &unit = machine.unit;
-  double halving = 2 * lanesTogether(unit);
-  double waiting = (halving + unit.exponentialCost) * unit.fmaLatency;
-  return (waiting + halving * rows / unit.fmaPerCycle / workers) /
+  double halving = lanesTogether(unit);
+  double waiting = unit.exponentialCost, others = 0;
+  for (const Access &state : reader.states) {
+    waiting += halving;
+    others += halving * std::max(0.0, problem.sizeOf(state) / workers - 1);
+  }
+  return (waiting * unit.fmaLatency + others / unit.fmaPerCycle) /
          unit.cyclesPerSecond;
 }
 
@@ -126,8 +130,9 @@ double chimera::model::secondsAfter(const ChainProblem &problem,
     return static_cast<double>(problem.sizeOf(id)) *
            problem.tensors[id].heldBytes();
   };
+  auto workers = static_cast<double>(std::max<int64_t>(1, options.threads));
   MemoryPass pass;
-  double rows = 0;
+  double reducing = 0;
   SmallVector<double> buffers;
   for (unsigned op = first; op <= last; ++op) {
     const Access &made = problem.operators[op].output;
@@ -137,22 +142,19 @@ double chimera::model::secondsAfter(const ChainProblem &problem,
     buffers.push_back(bytesOf(made));
     if (const Operator *reader = findCutSoftmax(problem, op, group)) {
       // Arithmetic is counted with what makes the scores; what is left is to
-      // read them, to write the exponentials and, for each row, the sum.
+      // read them, to write the exponentials and to reduce each row.
       pass.readBytes += bytesOf(made);
       pass.writtenBytes += bytesOf(made);
       buffers.push_back(bytesOf(made));
       for (const Access &state : reader->states)
         buffers.push_back(bytesOf(state));
-      rows += static_cast<double>(problem.sizeOf(reader->states.front()));
+      reducing += secondsToReduce(problem, machine, *reader, workers);
     }
   }
   pass.freshBytes = freshBytes(buffers, machine);
   if (pass.readBytes == 0 && pass.freshBytes == 0)
     return 0;
-  return secondsOf(pass, machine, options.threads) +
-         secondsToReduce(
-             machine, rows,
-             static_cast<double>(std::max<int64_t>(1, options.threads)));
+  return secondsOf(pass, machine, options.threads) + reducing;
 }
 
 /// The problem of these operators as one kernel, if they can be one.
